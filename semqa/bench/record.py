@@ -13,7 +13,7 @@ from semqa.quotes import FreeText, QuotedAnswer, Verdict
 
 if TYPE_CHECKING:
     from semqa.data.jsonl import Row
-    from semqa.engines.generation import Generation
+    from semqa.engines.base import Generation
     from semqa.metrics import ExampleScores
     from semqa.quotes import Quote
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.eval.judging import JudgeOptions
     from semqa.engines import Engine, Request
-    from semqa.engines.generation import Generation
+    from semqa.engines.base import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import Quote, Source
 

@@ -1,4 +1,4 @@
-"""The engine protocols.
+"""The engine protocols, and what engines take and return.
 
 An engine proposes marked text; only `QuotedAnswer.parse` decides which quotes are verified. Every
 engine implements `Engine`. Each optional ability is a separate protocol; test for it with
@@ -7,7 +7,8 @@ engine implements `Engine`. Each optional ability is a separate protocol; test f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
 from semqa.history import in_context
@@ -15,10 +16,10 @@ from semqa.history import in_context
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from semqa.engines.generation import Generation
     from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes.repair import Repairs
 
 
 class PromptTooLongError(InputError):
@@ -41,6 +42,46 @@ class Request(NamedTuple):
     def understood(self) -> str:
         """The question together with the earlier questions that it refers to, as one text."""
         return in_context(self.question, self.history)
+
+
+Method = Literal["processor", "grammar", "pointing", "repair", "off"]
+"""How verbatim quotes are enforced: vocabulary masks (``processor``), a grammar on the server
+(``grammar``), JSON that refers to clauses of the sources (``pointing``), repair of the finished
+text (``repair``), or not at all (``off``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The raw output of a language model for one question, before verification.
+
+    Attributes:
+        prompt_tokens: number of tokens in the prompt; None if the endpoint does not report it.
+        new_tokens: number of generated tokens, including the end token; None if not reported.
+        finished: whether the model ended the answer; if False, the token budget cut it off, which
+            cannot happen with ``processor``.
+        breach: a description of the rule that the text still violates; None if there is no
+            violation or the constraint is off. `semqa.decoding.find_breach` checks the repaired
+            text with ``repair`` and the model's own output otherwise.
+        written: the model's own output if `text` was repaired; otherwise None.
+    """
+
+    text: str
+    prompt: Prompt
+    prompt_tokens: int | None
+    new_tokens: int | None
+    finished: bool
+    constraint: Method = "off"
+    breach: str | None = None
+    written: str | None = None
+    repairs: Repairs | None = None
+
+    def read(self, sources: Sequence[Source]) -> QuotedAnswer:
+        """Parse and verify the answer, keeping a record of repairs."""
+        from semqa.quotes import QuotedAnswer
+
+        if self.repairs is not None:
+            return self.repairs.read(self.text, sources)
+        return QuotedAnswer.parse(self.text, sources)
 
 
 class Engine(Protocol):
@@ -137,9 +178,10 @@ def close_engine(engine: Engine | None) -> None:
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
     """Raise InputError if the question is blank, or if there are no sources or texts instead."""
-    for source in sources:
-        if isinstance(source, str):  # an easy mistake
-            raise InputError(f"must be Source objects, got {source!r:.80}.", field="sources")
+    items: Sequence[object] = sources
+    for item in items:
+        if isinstance(item, str):  # an easy mistake
+            raise InputError(f"must be Source objects, got {item!r:.80}.", field="sources")
     if not any(map(str.isalnum, question)):
         raise InputError("The question is blank.")
     if not sources:

@@ -223,6 +223,4 @@ def harness_path(name: str) -> Path:
         >>> harness_path("lm_eval").name
         'lm_eval'
     """
-    if name not in HARNESSES:
-        raise InputError(f"Unknown harness {name!r}.", hint=f"Choose {' or '.join(HARNESSES)}.")
     return Path(__file__).resolve().parent / HARNESSES[name]

@@ -21,9 +21,8 @@ from fastapi import Request
 from semqa.engines import Engine, GeneratingEngine, StreamingEngine
 from semqa.engines import Request as Question
 from semqa.engines.abstention import attempt, nearest, rated
-from semqa.engines.base import PromptTooLongError
+from semqa.engines.base import Generation, PromptTooLongError
 from semqa.engines.cancellation import CancelledError, cancelled_when
-from semqa.engines.generation import Generation
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 from semqa.quotes.live import AnswerReader

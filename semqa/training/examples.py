@@ -11,7 +11,6 @@ from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, score
 from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
-from semqa.training.folder import Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from semqa.engines.transformers import TransformersEngine
     from semqa.prompting import Prompt
     from semqa.quotes import Source
+    from semqa.training.folder import Ranks
 
 IGNORED = -100
 """The label that torch's loss ignores."""
@@ -154,11 +154,7 @@ class DevScorer:
     """Scores the answers of an engine to the dev questions."""
 
     def __init__(
-        self,
-        engine: TransformersEngine,
-        questions: Sequence[Question],
-        where: str,
-        ranks: Ranks = Ranks(),  # noqa: B008  (a constant)
+        self, engine: TransformersEngine, questions: Sequence[Question], ranks: Ranks
     ) -> None:
         self._engine = engine
         self._ranks = ranks
@@ -167,7 +163,7 @@ class DevScorer:
             try:
                 engine.prompt(question.question, question.sources)
             except InputError as error:
-                raise InputError(f"{where}: question {question.qid!r}: {error}") from error
+                raise InputError(f"dev data: question {question.qid!r}: {error}") from error
 
     def scores(self) -> dict[str, float]:
         """Return the corpus scores by name, and the share of verified answers."""

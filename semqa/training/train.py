@@ -124,7 +124,7 @@ def _train(
     folder, ranks = session.folder, session.ranks
     engine = TransformersEngine(loaded, settings, prompts=prompts)
     engine.warm_up(session.progress.say)
-    scorer = DevScorer(engine, dev, "dev data", ranks)
+    scorer = DevScorer(engine, dev, ranks)
     encoded = _encoded(questions, engine, loaded, settings, options)
     if plan["model_identity"] is None:
         plan["model_identity"] = _identity(options)  # known once the model is downloaded

@@ -394,10 +394,7 @@ def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, li
         with torch.no_grad():
             for rows in ([most], unpack(most)):
                 batch = padding(rows)
-                given = {
-                    name: value.to(parameter.device) if isinstance(value, torch.Tensor) else value
-                    for name, value in batch.items()
-                }
+                given = {name: _moved(value, parameter.device) for name, value in batch.items()}
                 losses.append(float(model(**given).loss))
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(_NOT_PACKED, field="pack") from error

@@ -12,7 +12,7 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.engines import Request
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation
 from semqa.errors import UnavailableError
 from semqa.history import Exchange
 from semqa.prompting import Prompt, PromptBuilder

@@ -38,15 +38,13 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
 
     folder = tmp_path_factory.mktemp("logs")
 
-    def run(model: Any, limit: int | None = None, **arguments: Any) -> Any:
+    def run(model: Any, **arguments: Any) -> Any:
         (log,) = inspect_ai.eval(
             f"{harness_path('inspect_ai')}@quotesum",
             model=model,
-            task_args={name: _plain(value) for name, value in arguments.items()},
+            task_args={n: v if isinstance(v, int) else str(v) for n, v in arguments.items()},
             display="none",
             log_dir=str(folder),
-            limit=limit,
-            max_tokens=8 if limit else None,
         )
         assert log.status == "success", log.error
         return log
@@ -55,10 +53,6 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gc.collect()  # the harness leaves streams open, and a warning of that ends the session
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (int, str)) else str(value)
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def replay() -> Callable[..., Any]:
             return json.dumps(shown)
 
     def run(answers: dict[str, str], *, system: bool = True, **given: Any) -> Any:
-        own = {"chat": False, "shots": None, "instruction": None, "predict": False, "budget": None}
+        own = {"chat": False, "shots": None, "instruction": None, "budget": None}
         chosen = {name: given.pop(name, default) for name, default in own.items()}
         model = Replay(answers, system, chosen["budget"])
         found = lm_eval.simple_evaluate(
@@ -82,7 +82,6 @@ def replay() -> Callable[..., Any]:
             num_fewshot=chosen["shots"],
             apply_chat_template=chosen["chat"],
             system_instruction=chosen["instruction"],
-            predict_only=chosen["predict"],
             log_samples=True,
         )
         return found, model.asked

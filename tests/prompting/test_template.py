@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.prompting import Exemplar, Template
+from tests.effort import effort
 from tests.strategies import HOSTILE_PIECES
 
 SOURCES = (Source("Bing sang it in 1943.", "White Christmas"), Source(""), Source("Kay did too."))
@@ -98,6 +99,7 @@ HOSTILE = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@settings(max_examples=effort(40))
 @given(question=HOSTILE, title=HOSTILE, body=HOSTILE, name=st.sampled_from(NAMES))
 def test_texts_are_never_templates(question: str, title: str, body: str, name: str) -> None:
     """What a source says is in the prompt to the letter; a title and a question are one line."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation
 from semqa.errors import NotFoundError
 
 __all__ = ["Library", "Passage", "Scripted", "Slow", "Store", "Written"]

@@ -154,7 +154,7 @@ class EngineJudge:
         sampling = {"sample": True} if self._sample else {}
         if schema is not None and isinstance(self._engine, OpenAIEngine):
             limit = max_new_tokens + _JSON_TOKENS
-            return self._engine.complete_json(prompts, schema, max_new_tokens=limit, **sampling)
+            return self._engine.complete(prompts, max_new_tokens=limit, schema=schema, **sampling)
         return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **sampling)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:

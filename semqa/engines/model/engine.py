@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.decoding.breach import find_breach
-from semqa.engines.base import Request, check_request
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation, Request, check_request
 from semqa.engines.model.options import check_fits, check_template, default_prompts
 from semqa.engines.model.spans import generic_prompt
 from semqa.engines.model.text import AnswerText

@@ -109,6 +109,14 @@ def _overlap(text: str, stops: Iterable[str]) -> int:
     )
 
 
+def check_unicode(text: str, where: str) -> None:
+    """Raise if a text has a lone surrogate, which cannot be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error
+
+
 class PromptEncoder:
     """Encodes prompts for one model.
 
@@ -128,12 +136,7 @@ class PromptEncoder:
     def encode(self, prompt: Prompt) -> list[int]:
         """Return the token ids of a prompt."""
         text = self._chat_text(prompt) if self.chat else prompt.text
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"Lone surrogate in the question or a source: {error.object[error.start]!a}."
-            ) from error
+        check_unicode(text, "the question or a source")
         # A chat template adds the control tokens itself.
         ids = self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"]
         if not self._keeps_end:

@@ -15,7 +15,7 @@ from semqa.quotes.pointing import object_schema, parts_schema
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from semqa.engines.generation import Method
+    from semqa.engines.base import Method
     from semqa.engines.openai.replies import Piece
 
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]

@@ -7,11 +7,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from semqa.decoding.breach import find_breach
-from semqa.engines.base import Request
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation, Request
 from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
+from semqa.engines.model.text import check_unicode
 from semqa.engines.openai.capabilities import PROBE, probe
 from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.remote import RemoteModel
@@ -103,23 +103,20 @@ class OpenAIEngine(ModelEngine):
         return self._generation(result[0])
 
     def complete(
-        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
-    ) -> list[str]:
-        """Return the reply to each prompt; the first failure cancels the others."""
-        return self.complete_json(prompts, None, max_new_tokens=max_new_tokens, sample=sample)
-
-    def complete_json(
         self,
         prompts: Sequence[str],
-        schema: Mapping[str, object] | None,
         *,
         max_new_tokens: int = 256,
         sample: bool = False,
+        schema: Mapping[str, object] | None = None,
     ) -> list[str]:
-        """Complete prompts with JSON that conforms to a schema, or free text if unsupported."""
+        """Return the reply to each prompt; the first failure cancels the others.
+
+        With a JSON schema, replies conform to it, unless the endpoint does not support schemas.
+        """
         self._check_open()
         for text in prompts:
-            _check_unicode(text, "a prompt")
+            check_unicode(text, "a prompt")
         plain = [
             Prompt.plain(Spelling(_CONTROL.findall(text))(text), self._prompts.form)
             for text in prompts
@@ -187,7 +184,7 @@ class OpenAIEngine(ModelEngine):
     def _check(self, request: Request) -> None:
         super()._check(request)
         for text in _texts(request):
-            _check_unicode(text, "the question or a source")
+            check_unicode(text, "the question or a source")
 
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
         """Build a prompt with at most `shots` exemplars."""
@@ -230,10 +227,3 @@ def _control_tokens(request: Request) -> set[str]:
 def _texts(request: Request) -> list[str]:
     texts = [request.question, *(text for each in request.history for text in each)]
     return texts + [text for each in request.sources for text in (each.title, each.text)]
-
-
-def _check_unicode(text: str, where: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error

@@ -44,7 +44,7 @@ def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
     """Parse a whole reply, or an event of a stream, which may have no text."""
     reply = value if isinstance(value, dict) else {}
     if event and reply.get("error"):
-        raise UnavailableError(f"The endpoint failed while answering: {_shown(reply['error'])}.")
+        raise UnavailableError(f"The endpoint failed while answering: {reply['error']!r:.200}.")
     choices, counts = reply.get("choices"), reply.get("usage")
     usage = None
     if isinstance(counts, dict):
@@ -61,7 +61,7 @@ def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
     reason = choice.get("finish_reason")
     if reason not in (None, *_FINISHED, *_CUT_OFF):
         raise UnavailableError(
-            f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
+            f"The endpoint's answer is incomplete: finish_reason is {reason!r:.200}."
         )
     message = choice.get("delta" if event else "message") if chat else choice
     if message is None and event and reason is not None:
@@ -94,13 +94,8 @@ def _replace_surrogates(text: str) -> str:
 
 def _malformed(what: str, value: object) -> UnavailableError:
     return UnavailableError(
-        f"Not a reply of an OpenAI-compatible endpoint: {what} in {_shown(value)}. Check --base-url."
+        f"Not a reply of an OpenAI-compatible endpoint: {what} in {value!r:.200}. Check --base-url."
     )
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 _MARK = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]+) \]")

@@ -23,8 +23,7 @@ from semqa.quotes.repair import Repairer, Repairs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from semqa.engines.base import Request
-    from semqa.engines.generation import Method
+    from semqa.engines.base import Method, Request
     from semqa.engines.openai.capabilities import Capability
     from semqa.engines.openai.remote import RemoteModel
     from semqa.engines.openai.replies import Piece

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
     from semqa.decoding import CopyConstraint
-    from semqa.engines.generation import Generation
+    from semqa.engines.base import Generation
     from semqa.engines.transformers.decoding import TokenStream
     from semqa.engines.transformers.spans import SpanDecoder
     from semqa.history import Exchange

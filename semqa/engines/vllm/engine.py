@@ -22,7 +22,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from semqa.engines.generation import Generation
+    from semqa.engines.base import Generation
     from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source

@@ -17,6 +17,7 @@ from semqa.quotes import ABSTENTION
 from tests.decoding.gbnf import Gbnf
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, error, serving
+from tests.engines.streaming import streamed
 
 
 @dataclass
@@ -126,15 +127,8 @@ def test_an_answer_ends_before_a_repeated_quote_and_with_a_complete_one(
     with serving(FakeLlama(written, reason)) as server:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
-        stream = engine.stream(QUESTION, SOURCES)
-        pieces = []
-        while True:
-            try:
-                pieces.append(next(stream))
-            except StopIteration as ended:
-                streamed = ended.value
-                break
-    assert (made.text, "".join(pieces), streamed.text) == (text, text, text)
+        pieces, same = streamed(engine, REQUEST)
+    assert (made.text, "".join(pieces), same.text) == (text, text, text)
     assert made.read(SOURCES).verified
     assert ("again" in (made.breach or "")) == repeated
     assert made.finished == (repeated or reason == "stop")

@@ -63,7 +63,7 @@ def test_a_schema_is_requested_until_the_endpoint_refuses_it() -> None:
     schema = {"type": "object", "properties": {"answer": {"enum": ["Yes", "No"]}}}
     with serving(refusing) as server:
         engine = engine_for(server, batch_size=1)
-        assert engine.complete_json(PROMPTS[1:4], schema) == PROMPTS[1:4]
+        assert engine.complete(PROMPTS[1:4], schema=schema) == PROMPTS[1:4]
         assert sum("response_format" in asked.body for asked in server.asked) == 1
 
 

@@ -5,29 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
-from semqa.engines.generation import Generation
+from semqa.engines.base import Generation
 from semqa.engines.openai import OpenAIEngine
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.fake_vllm import FakeVllm
 from tests.engines.openai.server import Answer, Asked, error, serving
-
-
-def streamed(engine: OpenAIEngine, request: Request = REQUEST) -> tuple[list[str], Generation]:
-    pieces: list[str] = []
-    stream: Generator[str, None, Generation] = engine.stream(*request)
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return pieces, end.value
+from tests.engines.streaming import streamed
 
 
 def generated(engine: OpenAIEngine, request: Request = REQUEST) -> Generation:
@@ -58,7 +48,7 @@ def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> Non
         assert engine.chat == fake.chat
         generated(engine)
         assert len(server.asked) == probes + 2
-        pieces, end = streamed(engine)
+        pieces, end = streamed(engine, REQUEST)
         assert "".join(pieces) == made.text == end.text
         assert end == made
 
@@ -141,7 +131,7 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert not made.read(SOURCES).verified
         assert len(server.asked) == 1
         assert not {"vllm_xargs", "structured_outputs"} & set(server.asked[0].body)
-        assert "".join(streamed(engine)[0]) == FakeVllm().free
+        assert "".join(streamed(engine, REQUEST)[0]) == FakeVllm().free
 
 
 def test_a_rejected_grammar_falls_back_to_repair() -> None:
@@ -155,7 +145,7 @@ def test_a_rejected_grammar_falls_back_to_repair() -> None:
     with serving(picky) as server:
         engine = engine_for(server, constraint="auto")
         assert generated(engine).constraint == "repair"
-        assert streamed(engine)[1].constraint == "repair"
+        assert streamed(engine, REQUEST)[1].constraint == "repair"
         engine = engine_for(server, constraint="grammar")
         with pytest.raises(InputError, match="Failed to convert the grammar"):
             generated(engine)
@@ -166,7 +156,12 @@ def test_token_counts_are_reported_if_the_endpoint_reports_them() -> None:
         Answer("By", usage=None), Answer("By"), Answer("By", usage=None), Answer("By")
     ) as s:
         engine = engine_for(s)
-        told = [generated(engine), generated(engine), streamed(engine)[1], streamed(engine)[1]]
+        told = [
+            generated(engine),
+            generated(engine),
+            streamed(engine, REQUEST)[1],
+            streamed(engine, REQUEST)[1],
+        ]
         assert [(made.prompt_tokens, made.new_tokens) for made in told] == [
             (None, None),
             (100, 7),
@@ -206,7 +201,7 @@ def test_stop_strings_of_the_completion_form_are_also_cut_off_locally() -> None:
         assert stop in asked.body["stop"]
         assert not engine.chat
         for _ in range(2):
-            assert "".join(streamed(engine)[0]) == made.text
+            assert "".join(streamed(engine, REQUEST)[0]) == made.text
 
 
 def test_rejected_request_forms_are_adapted() -> None:
@@ -285,7 +280,7 @@ def test_batches_keep_their_order_and_the_limit() -> None:
 def test_a_stream_shows_free_text_at_once_and_quotes_when_complete() -> None:
     with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
         engine = engine_for(server)
-        pieces, made = streamed(engine)
+        pieces, made = streamed(engine, REQUEST)
         assert pieces == [*"By ", "[ 1 Bing Crosby ]", *" in ", "1999", "."]
         assert made == generated(engine)
 

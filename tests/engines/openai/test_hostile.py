@@ -276,12 +276,12 @@ def test_lone_surrogates_in_an_answer_are_replaced() -> None:
 
 
 def test_hostile_marks_are_bounded() -> None:
-    with serving(Answer("[1" * 20_000)) as server:
+    with serving(Answer("[1" * 10_001)) as server:
         engine = engine_for(server)
         started = time.process_time()
-        with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
+        with pytest.raises(InputError, match="10,001 marks"):
             asked_once(engine)
-        with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
+        with pytest.raises(InputError, match="10,001 marks"):
             streamed(engine)
         assert time.process_time() - started < 20
 

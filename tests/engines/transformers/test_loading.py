@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,25 +20,37 @@ from tests.models import save, tiny
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from semqa import QuotedAnswer
+
 SOURCES = [Source("The bridge was opened in 1932 by the mayor.")]
 QUESTION = "When was it opened?"
-OPTIONS = {"max_new_tokens": 24, "quote_bias": 9.0}
+OPTIONS: dict[str, Any] = {"max_new_tokens": 24, "quote_bias": 9.0}
+
+
+def load(model: object, **options: Any) -> TransformersEngine:
+    engine = create_engine(f"transformers:{model}", OPTIONS | options)
+    assert isinstance(engine, TransformersEngine)
+    return engine
+
+
+def answer(model: object) -> QuotedAnswer:
+    return load(model).answer(QUESTION, SOURCES)
+
+
+def rejected(model: object, message: str, kind: type[Exception] = InputError) -> None:
+    with pytest.raises(kind, match=message) as info:
+        load(model)
+    assert "\n" not in str(info.value)
 
 
 @pytest.mark.parametrize("family", ["llama-sentencepiece", "t5"])
 def test_a_saved_model_answers_as_it_did(family: str, tmp_path: Path) -> None:
-    folder = save(family, tmp_path / "model")
-    made = create_engine(f"transformers:{folder}", OPTIONS)
-    assert isinstance(made, TransformersEngine)
-    assert made.name == f"transformers:{folder}"
-    kept = tiny(family)
-    direct = TransformersEngine(
-        LoadedModel(kept.model, kept.tokenizer),
-        TransformersOptions(**OPTIONS),  # type: ignore[arg-type]
-    )
-    answer = made.answer(QUESTION, SOURCES)
-    assert answer.verified
-    assert answer == direct.answer(QUESTION, SOURCES)
+    made = tiny(family)
+    loaded = LoadedModel(made.model, made.tokenizer)
+    direct = TransformersEngine(loaded, TransformersOptions(**OPTIONS))
+    expected = direct.answer(QUESTION, SOURCES)
+    assert expected.verified
+    assert answer(save(family, tmp_path / "model")) == expected
 
 
 def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,50 +62,36 @@ def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     hub_logging.enable_progress_bar()
     capfd.readouterr()
     try:
-        create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES)
+        answer(folder)
         assert hub_logging.get_verbosity() == logging.INFO
         assert hub_logging.is_progress_bar_enabled()
     finally:
         hub_logging.set_verbosity(level)
     said = capfd.readouterr()
-    assert said.out == ""
-    assert said.err == ""
+    assert (said.out, said.err) == ("", "")
+
+
+def change(folder: Path, **settings: object) -> None:
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
 
 
 def test_the_models_own_settings_do_not_change_decoding(tmp_path: Path) -> None:
     folder = save("gpt2", tmp_path / "model")
-    plain = create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES)
-    path = folder / "generation_config.json"
-    record = json.loads(path.read_text())
-    record |= {"do_sample": True, "temperature": 9.0, "min_length": 90, "no_repeat_ngram_size": 1}
-    path.write_text(json.dumps(record))
-    assert create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES) == plain
+    plain = answer(folder)
+    change(folder, do_sample=True, temperature=9.0, min_length=90, no_repeat_ngram_size=1)
+    assert answer(folder) == plain
 
 
 def test_end_tokens_of_the_generation_config_end_an_answer(tmp_path: Path) -> None:
     folder = save("llama-chat", tmp_path / "model")
-    path = folder / "generation_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": [1, 6]}))
-    made = create_engine(f"transformers:{folder}", OPTIONS)
-    assert isinstance(made, TransformersEngine)
+    change(folder, eos_token_id=[1, 6])
+    made = load(folder)
     assert made._decoder.ends == {1, 6}
     assert made.answer(QUESTION, SOURCES).verified
 
 
-def test_a_tokenizer_larger_than_the_model(tmp_path: Path) -> None:
-    folder = save("llama-chat", tmp_path / "model")
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.add_tokens(["] [ 9 x"])
-    tokenizer.save_pretrained(folder)
-    made = create_engine(f"transformers:{folder}", OPTIONS)
-    assert isinstance(made, TransformersEngine)
-    assert made._decoder.vocabulary.size == len(tokenizer) - 1
-    assert made.answer(QUESTION, SOURCES).verified
-
-
-def test_a_prompt_with_a_token_unknown_to_the_model(tmp_path: Path) -> None:
+def test_a_tokenizer_may_have_tokens_that_the_model_does_not_know(tmp_path: Path) -> None:
     folder = save("llama-chat", tmp_path / "model")
     from transformers import AutoTokenizer
 
@@ -100,12 +99,12 @@ def test_a_prompt_with_a_token_unknown_to_the_model(tmp_path: Path) -> None:
     tokenizer.add_tokens(["mayor"])
     tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added but never used
     tokenizer.save_pretrained(folder)
-    made = create_engine(f"transformers:{folder}", OPTIONS)
-    with pytest.raises(InputError, match=r"The prompt has token"):
+    made = load(folder)
+    assert made._decoder.vocabulary.size == len(tokenizer) - 2
+    with pytest.raises(InputError, match="The prompt has token"):
         made.answer(QUESTION, SOURCES)
-    rain, short = [Source("Bob crossed it in the rain.")], "Who?"
-    assert isinstance(made, TransformersEngine)
-    requests = [Request(short, rain), Request("Who crossed it, in the rain?", rain)]
+    rain = [Source("Bob crossed it in the rain.")]
+    requests = [Request("Who?", rain), Request("Who crossed it, in the rain?", rain)]
     assert all(answer.verified for answer in made.answer_batch(requests))
 
 
@@ -115,17 +114,14 @@ def test_a_folder_without_a_tokenizer_is_rejected(tmp_path: Path) -> None:
     for path in folder.iterdir():
         if "token" in path.name:
             path.unlink()
-    with pytest.raises(InputError, match=r"no tokenizer") as info:
-        create_engine(f"transformers:{folder}", OPTIONS)
-    assert "\n" not in str(info.value)
+    rejected(folder, "no tokenizer")
 
 
 def test_the_tokenizer_of_another_model_is_rejected(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     tiny("llama-sentencepiece").tokenizer.save_pretrained(folder)
     known = tiny("bert").model.get_input_embeddings().num_embeddings
-    with pytest.raises(InputError, match=f"the model has {known} tokens"):
-        create_engine(f"transformers:{folder}", OPTIONS)
+    rejected(folder, f"the model has {known} tokens")
 
 
 def test_a_model_without_a_head_is_rejected(tmp_path: Path) -> None:
@@ -133,84 +129,66 @@ def test_a_model_without_a_head_is_rejected(tmp_path: Path) -> None:
     from transformers import BertModel
 
     BertModel(tiny("bert").model.config).save_pretrained(folder)
-    with pytest.raises(InputError, match=r"no weights for cls"):
-        create_engine(f"transformers:{folder}", OPTIONS)
+    rejected(folder, "no weights for cls")
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"No such folder: .+/none"):
-        create_engine(f"transformers:{tmp_path}/none")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"config.json is missing") as info:
-        create_engine(f"transformers:{tmp_path}/empty")
-    assert "\n" not in str(info.value)
-    (tmp_path / "empty/config.json").write_text("{}")
-    with pytest.raises(InputError, match="/empty cannot be loaded") as info:
-        create_engine(f"transformers:{tmp_path}/empty")
-    assert "\n" not in str(info.value)
+    rejected(f"{tmp_path}/none", "No such folder: .+/none")
+    rejected(tmp_path, "config.json is missing")
+    (tmp_path / "config.json").write_text("{}")
+    rejected(tmp_path, "cannot be loaded")
 
 
-def _response(status: int) -> httpx.Response:
-    return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co"))
+def test_devices_and_revisions_that_do_not_exist(tmp_path: Path) -> None:
+    folder = save("gpt2", tmp_path / "model")
+    for given in ({"device": "gpu"}, {"device": "cuda:99"}, {"revision": "v2"}):
+        with pytest.raises(InputError, match=f"^{next(iter(given))} "):
+            load(folder, **given)
 
 
-def failures() -> dict[str, tuple[Any, type[Exception], str]]:
-    from huggingface_hub import errors
-
-    def hub(kind: Any, text: str) -> Any:
-        return kind(text, response=_response(404))
-
-    return {
-        "missing": (hub(errors.RepositoryNotFoundError, "404\n\n"), InputError, "me/it not found"),
-        "gated": (hub(errors.GatedRepoError, "403"), InputError, r"restricted.+hf auth login"),
-        "offline": (errors.LocalEntryNotFoundError("x"), UnavailableError, "cannot be reached"),
-        "package": (
-            ImportError("It requires\nsentencepiece"),
-            MissingExtraError,
-            r"me/it needs a package: It requires",
-        ),
-        "code": (
-            ValueError("custom code"),
-            InputError,
-            "cannot be loaded: OSError of transformers",
-        ),
-    }
-
-
-@pytest.mark.parametrize("case", failures())
-def test_an_error_of_the_hub_becomes_one_line(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import HfApi
+@pytest.mark.parametrize(
+    ("failure", "kind", "message"),
+    [
+        ("RepositoryNotFoundError", InputError, "me/it not found"),
+        ("GatedRepoError", InputError, "restricted.+hf auth login"),
+        ("LocalEntryNotFoundError", UnavailableError, "cannot be reached"),
+        ("ImportError", MissingExtraError, "me/it needs a package: It requires"),
+        ("ValueError", InputError, "cannot be loaded: OSError of transformers"),
+    ],
+)
+def test_an_error_of_the_hub_becomes_one_line(
+    failure: str, kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import HfApi, errors
     from transformers import AutoConfig
 
-    failure, kind, message = failures()[case]
-
     def fail(*_: object, **__: object) -> None:
-        if isinstance(failure, ImportError):
-            raise failure
-        raise OSError("OSError of transformers\nand more") from failure
+        if failure == "ImportError":
+            raise ImportError("It requires\nsentencepiece")
+        if failure == "ValueError":
+            raise OSError("OSError of transformers\nand more") from ValueError("custom code")
+        request = httpx.Request("GET", "https://huggingface.co")
+        response = httpx.Response(404, request=request)
+        error = errors.LocalEntryNotFoundError("x")
+        if failure != "LocalEntryNotFoundError":
+            error = getattr(errors, failure)("404\n\n", response=response)
+        raise OSError("OSError of transformers\nand more") from error
 
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: None)
     monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
-    with pytest.raises(kind, match=message) as info:
-        create_engine("transformers:me/it", {"revision": "v9"})
-    assert "\n" not in str(info.value)
+    rejected("me/it", message, kind)
 
 
 class Hub:
-    """A fake Hub that fails every request for a model.
+    """A fake Hub that cannot be reached; `asked` has names and revisions."""
 
-    Attributes:
-        asked: names and revisions.
-    """
-
-    def __init__(self, error: Exception) -> None:
+    def __init__(self) -> None:
         self.asked: list[tuple[str, str | None]] = []
-        self._error = error
 
     def model_info(self, name: str, *, revision: str | None, timeout: float) -> None:
         assert timeout <= 10
         self.asked.append((name, revision))
-        raise self._error
+        raise httpx.ConnectError("[Errno -2] Name or service not known")
 
 
 @pytest.fixture
@@ -224,40 +202,23 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
     (folder / "refs/main").write_text(commit)
     save("gpt2", folder / "snapshots" / commit)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    made = Hub(httpx.ConnectError("[Errno -2] Name or service not known"))
+    made = Hub()
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda: made)
     return made
 
 
-def test_without_a_network_the_hub_is_requested_once(
-    hub: Hub, capfd: pytest.CaptureFixture[str]
+def test_a_cached_model_needs_no_network(
+    hub: Hub, tmp_path: Path, asked_hosts: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UnavailableError, match=r"Model nope is not in the cache"):
-        create_engine("transformers:nope", OPTIONS)
+    rejected("nope", "Model nope is not in the cache", UnavailableError)
     assert hub.asked == [("nope", None)]
     assert capfd.readouterr().err == ""
-
-
-def test_a_cached_model_needs_no_network(hub: Hub, tmp_path: Path, asked_hosts: list[str]) -> None:
-    made = create_engine("transformers:me/cached", OPTIONS)
-    assert hub.asked == [("me/cached", None)]
-    kept = create_engine(f"transformers:{save('gpt2', tmp_path / 'model')}", OPTIONS)
-    assert made.answer(QUESTION, SOURCES) == kept.answer(QUESTION, SOURCES)
-    with pytest.raises(UnavailableError, match=r"Model me/cached is not in the cache"):
-        create_engine("transformers:me/cached", OPTIONS | {"revision": "v2"})
+    assert answer("me/cached") == answer(save("gpt2", tmp_path / "model"))
+    with pytest.raises(UnavailableError, match="Model me/cached is not in the cache"):
+        load("me/cached", revision="v2")
     assert asked_hosts == []
 
 
 def test_transformers_itself_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtraError, match=r"^the engine transformers:x needs .+\[local\]"):
-        create_engine("transformers:x")
-
-
-def test_invalid_combinations_with_a_folder(tmp_path: Path) -> None:
-    folder = save("gpt2", tmp_path / "model")
-    for given in ({"device": "gpu"}, {"device": "cuda:99"}, {"revision": "v2"}):
-        with pytest.raises(InputError, match=f"^{next(iter(given))} "):
-            create_engine(f"transformers:{folder}", given)
+    rejected("x", r"^the engine transformers:x needs .+\[local\]", MissingExtraError)

@@ -29,5 +29,7 @@ def engine(
     made = tiny(family)
     options = {"max_new_tokens": 32, "quote_bias": 9.0, "batch_size": 2} | settings
     return TransformersEngine(
-        LoadedModel(made.model, made.tokenizer), TransformersOptions(**options), prompts=prompts
+        LoadedModel(made.model, made.tokenizer),
+        TransformersOptions(**options),
+        prompts=prompts or PromptBuilder("zero-shot"),  # exemplars would make it slow
     )

@@ -16,6 +16,7 @@ from semqa.engines import Request, create_engine
 from semqa.engines.transformers import TransformersEngine
 from semqa.engines.vllm import VllmEngine
 from semqa.errors import UnavailableError
+from tests.engines.streaming import streamed
 
 pytestmark = [
     pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM; run make test-vllm"),
@@ -66,12 +67,8 @@ def engine(folder: Path) -> Iterator[VllmEngine]:
 
 
 def text_of(engine: VllmEngine, request: Request) -> tuple[str, Any]:
-    pieces, stream = [], engine.stream(*request)
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return "".join(pieces), end.value
+    pieces, generation = streamed(engine, request)
+    return "".join(pieces), generation
 
 
 def test_whole_quotes_are_chosen_as_in_transformers(folder: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from playwright.sync_api import Browser, Page
 
-    from semqa.engines.generation import Generation
+    from semqa.engines.base import Generation
     from semqa.server.store import Store
 
 Script = Callable[[str, list[Source]], str]
