@@ -316,6 +316,7 @@ def choose_each(
     first, given = with_default(engines[0] if engines else None, given)
     lenient = replace(given, optional=frozenset(given.given()))
 
+    @cache  # it may warn
     def choice(engine: str) -> Choice:
         return choose(engine, given if engine == first else lenient)
 

@@ -1,6 +1,7 @@
 """Documents: extract text from files and split it into passages with exact offsets.
 
-Read `extract` and `split` first; parsers run in separate processes. Collections and search are in `semqa.retrieval.passages`.
+Read `extract` and `split` first; parsers run in separate processes. Collections and search are in
+`semqa.retrieval.passages`.
 """
 
 from semqa.documents.document import Document, Limits, Passage

@@ -542,7 +542,7 @@ class _Reader:
         """Read a table, at least up to line `until`.
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
-        in the middle of a table. Neither has a table of names and values.
+        in the middle of a table. Nor does a table of names and values.
         """
         self._group += 1
         header = self._lead_in()

@@ -7,6 +7,7 @@ engine implements `Engine`. Each optional ability is a separate protocol; test f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -14,7 +15,7 @@ from semqa.errors import InputError
 from semqa.history import in_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping
 
     from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
@@ -177,11 +178,12 @@ def close_engine(engine: Engine | None) -> None:
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
-    """Raise InputError if the question is blank, or if there are no sources or texts instead."""
-    items: Sequence[object] = sources
-    for item in items:
-        if isinstance(item, str):  # an easy mistake
-            raise InputError(f"must be Source objects, got {item!r:.80}.", field="sources")
+    """Raise InputError if the question is blank, or the sources are no sequence of `Source` or empty."""
+    from semqa.quotes import Source
+
+    given: object = sources
+    if not isinstance(given, Sequence) or not all(isinstance(each, Source) for each in given):
+        raise InputError(f"must be Source objects, got {given!r:.80}.", field="sources")
     if not any(map(str.isalnum, question)):
         raise InputError("The question is blank.")
     if not sources:

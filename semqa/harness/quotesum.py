@@ -141,7 +141,7 @@ class HarnessSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             kind, noun = (bool, "true or false") if field.type == "bool" else (str, "text")
-            if value != field.default and not isinstance(value, kind):
+            if value is not field.default and (not isinstance(value, kind) or value == ""):
                 raise InputError(f"must be {noun}, got {value!r:.80}.", field=field.name)
 
     @classmethod
@@ -223,4 +223,6 @@ def harness_path(name: str) -> Path:
         >>> harness_path("lm_eval").name
         'lm_eval'
     """
+    if name not in HARNESSES:
+        raise InputError(f"must be one of {', '.join(HARNESSES)}, got {name!r}.", field="name")
     return Path(__file__).resolve().parent / HARNESSES[name]

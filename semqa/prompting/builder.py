@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from semqa.errors import InputError
 from semqa.prompting.prompt import Exemplar, Form, Prompt, Spelling
@@ -103,6 +103,12 @@ class PromptBuilder:
         form: Form = "auto",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
+        if shots < 0:
+            raise InputError(f"must be at least 0, got {shots}.", field="shots")
+        if form not in get_args(Form):
+            raise InputError(
+                f"must be one of {', '.join(get_args(Form))}, got {form!r}.", field="form"
+            )
         if shots and exemplars is None:
             raise InputError(
                 f"is {shots}, but there are no exemplars to choose from.", field="shots"

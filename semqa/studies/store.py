@@ -341,7 +341,7 @@ class Store:
     def _decide(
         self, found: Assignment, stage: int, values: Mapping[str, Any]
     ) -> tuple[int, dict[str, Any], bool] | None:
-        """Return what to save: the number of answered stages, all answers, and whether it is all.
+        """Return what to save: the number of answered stages, all answers, and whether the item is finished.
 
         None if nothing changes.
         """

@@ -411,6 +411,15 @@ def test_instructions_of_a_paragraph_are_quoted_together() -> None:
     ]
 
 
+def test_of_many_instructions_those_around_the_answer_are_quoted() -> None:
+    press = [f"Press the lid seal {n}." for n in range(60)]
+    press.insert(40, "Hold the red button for ten seconds to reset the boiler.")
+    text = f"# Boiler\n\nIt is white.\n\n{' '.join(press)}\n\nEnd of text."
+    (found,) = quotes("How do I reset the boiler with the red button?", text)
+    assert "Hold the red button" in found
+    assert len(found) < 300
+
+
 def test_what_a_price_does_not_include_is_quoted_too() -> None:
     found = "The gates cost £3,150. Castle's do not include the posts."
     text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."

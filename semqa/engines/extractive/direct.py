@@ -122,10 +122,10 @@ def _usual_rows(found: Match) -> list[int]:
 
 
 ASKS_HOW = re.compile(
-    r"\W*(?:how (?:do|does|can|could|should|must|would) (?:I|we|you|one|he|she|they|people)\b|how to\b"
+    r"\W*+(?:how (?:do|does|can|could|should|must|would) (?:I|we|you|one|he|she|they|people)\b|how to\b"
     r"|(?:what are |list )?(?:the )?(?:steps|instructions) (?:to|for)\b"
     r"|(?:.*\W)?what (?:do|should|must|can) (?:I|we|you) (?:have to |need to )?do\b)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 
 MOST_STEPS, LONGEST_STEPS = 10, 800

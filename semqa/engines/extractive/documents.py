@@ -29,6 +29,9 @@ __all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "r
 LONGEST_LIST, LIST_SHARE = 12, 0.4
 """A list of at most this many items is quoted whole if this share of it is quoted anyway."""
 
+MOST_INSTRUCTIONS = 8
+"""Maximum number of instructions to quote around one."""
+
 LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
@@ -53,7 +56,7 @@ _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item."""
-_COUNT = re.compile(r"(\d{1,3})[.)]\s+")
+_ITEM_NUMBER = re.compile(r"(\d{1,3})[.)]\s+")
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(
@@ -206,7 +209,7 @@ def read(
 
 
 def _parts(question: str) -> list[str]:
-    """Split a question into its parts; "how much is it?" says too little to be one.
+    """Split a question into parts; leave out those without words to search for ("how much is it").
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
@@ -410,13 +413,13 @@ def _whole_steps(units: Units, u: int) -> list[int]:
 
 
 def _instructions(units: Units, u: int) -> list[int]:
-    """Return the instructions next to an instruction in its paragraph."""
+    """Return the instructions around an instruction in its paragraph, at most `MOST_INSTRUCTIONS`."""
     if not _INSTRUCTS.match(units.texts[u]):
         return []
-    out = []
-    for step in (-1, 1):
+    out: list[int] = []
+    for step in (1, -1):
         at = _neighbour(units, u, step)
-        while at is not None and _INSTRUCTS.match(units.texts[at]):
+        while at is not None and len(out) < MOST_INSTRUCTIONS and _INSTRUCTS.match(units.texts[at]):
             out.append(at)
             at = _neighbour(units, at, step)
     return out
@@ -497,20 +500,21 @@ def _text(
     quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
 ) -> str:
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
-    counted = _counted_lists(quoted, sources)
+    numbered = _numbered_from_one(quoted, sources)
     lines: list[str] = []
     last: Quoted | None = None
     for each in _joined(quoted, sources):
         text = sources[each.source - 1].text[each.start : each.end]
-        listed = each.kind == "item" and (each.source, each.group) in counted
-        count = _COUNT.match(text) if listed else None
+        listed = each.kind == "item" and (each.source, each.group) in numbered
+        number = _ITEM_NUMBER.match(text) if listed else None
         marks = " ".join(
-            mark(each.source, part) for part in _quotable_parts(text[count.end() if count else 0 :])
+            mark(each.source, part)
+            for part in _quotable_parts(text[number.end() if number else 0 :])
         )
         if not marks:
             continue
-        if count:
-            marks = f"{count[0].rstrip()} {marks}"
+        if number:
+            marks = f"{number[0].rstrip()} {marks}"
         title = sources[each.source - 1].title
         new_source = last is None or last.source != each.source
         named = last is not None and sources[last.source - 1].title == title
@@ -525,17 +529,16 @@ def _text(
     return "\n".join(lines)
 
 
-def _counted_lists(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
+def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
     """Return source and group of each list whose quoted items are numbered from 1 without a gap.
 
-    Their numbers stand before the quotes; those of other lists are quoted, because they would claim
-    something else.
+    Only these numbers stand before the quotes: others would claim an order that is not shown.
     """
     numbers: dict[tuple[int, int], list[int]] = {}
     for each in quoted:
-        count = _COUNT.match(sources[each.source - 1].text, each.start, each.end)
-        if each.kind == "item" and count:
-            numbers.setdefault((each.source, each.group), []).append(int(count[1]))
+        number = _ITEM_NUMBER.match(sources[each.source - 1].text, each.start, each.end)
+        if each.kind == "item" and number:
+            numbers.setdefault((each.source, each.group), []).append(int(number[1]))
     return {
         place
         for place, found in numbers.items()

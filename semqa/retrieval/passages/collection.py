@@ -170,7 +170,7 @@ class Collection:
                 self.read_ahead(each)
 
     def read_ahead(self, prepared: Prepared) -> None:
-        """Embed the sentences of a document ahead of questions, if the library says how."""
+        """Embed the sentences of a document ahead of questions, if the library can."""
         read_ahead = self._library.read_ahead
         if read_ahead is not None and self._ahead < MAX_READ_AHEAD:
             new = list(_sources(prepared))

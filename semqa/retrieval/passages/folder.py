@@ -35,7 +35,7 @@ class FolderReport:
     """The result of indexing a folder.
 
     Attributes:
-        added: number of new and replaced documents, which have `passages`.
+        added: number of new and replaced documents; `passages` is the number of their passages.
         removed: number of documents whose files no longer exist.
         skipped: number of files of unsupported types.
         failed: error messages of unreadable files and folders, by name.
