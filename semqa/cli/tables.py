@@ -90,11 +90,13 @@ def unscored_notes(n: int, reasons: Iterable[tuple[str, Mapping[str, int]]]) -> 
         reasons: the name of each score, and how many items it leaves out by reason.
     """
     names: dict[tuple[str, int], list[str]] = {}
-    for name, counts in reasons:
+    every = dict(reasons)
+    for name, counts in every.items():
         for found in counts.items():
             names.setdefault(found, []).append(name)
     return [
-        f"unscored: {count} of {n} ({reason}) in {', '.join(own)}"
+        f"unscored: {count} of {n} ({reason}) in "
+        + ("all scores" if 1 < len(own) == len(every) else ", ".join(own))
         for (reason, count), own in names.items()
     ]
 
@@ -102,8 +104,7 @@ def unscored_notes(n: int, reasons: Iterable[tuple[str, Mapping[str, int]]]) -> 
 def quotesum_notes(record: Mapping[str, Any]) -> list[str]:
     """Return `unscored_notes` on the scores of predictions for QuoteSum."""
     reasons = ((name, record["unscored"].get(key, {})) for key, name in SHOWN.items())
-    every = ", ".join(SHOWN.values())
-    return [note.replace(every, "all scores") for note in unscored_notes(record["n"], reasons)]
+    return unscored_notes(record["n"], reasons)
 
 
 def comparison_table(tests: Sequence[PairedTest]) -> Table:

@@ -44,7 +44,7 @@ FAILED_STARTS = 2
 def open_ray(
     settings: RaySettings, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[RayWorkers]:
-    """Start or join Ray for the duration of the block; `say` is told about problems."""
+    """Start or join Ray for the duration of the block; `say` is called with warnings."""
     with ray_session(settings) as ray:
         yield RayWorkers(ray, settings, say)
 

@@ -416,7 +416,9 @@ def test_of_many_instructions_those_around_the_answer_are_quoted() -> None:
     press.insert(40, "Hold the red button for ten seconds to reset the boiler.")
     text = f"# Boiler\n\nIt is white.\n\n{' '.join(press)}\n\nEnd of text."
     (found,) = quotes("How do I reset the boiler with the red button?", text)
-    assert "Hold the red button" in found
+    assert (
+        "Hold the red button for ten seconds to reset the boiler. Press the lid seal 40." in found
+    )
     assert len(found) < 300
 
 

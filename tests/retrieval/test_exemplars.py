@@ -177,7 +177,7 @@ def test_knn_embeds_in_batches_and_once() -> None:
 def test_random_depends_on_seed_and_question_alone(
     seed: int, order: list[str], question: str
 ) -> None:
-    """Neither on the order of the pool, nor on what was asked before, nor on Python's generator."""
+    """The order of the pool, earlier questions and the state of `random` change nothing."""
     found = chosen(selector("random", seed=seed), question, 4)
     random.seed(len(question))
     second = selector("random", order, seed=seed)

@@ -19,6 +19,7 @@ from semqa.quotes.render.common import (
     quoted_pieces,
     safe_text,
     verdict_text,
+    web_address,
 )
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def sources_text(answer: QuotedAnswer) -> Text:
                     continue
                 shown = safe_text(re.sub(r"\s+", " ", piece.text))
                 text.append(shown, style=source_colour(number) if piece.quotes else "dim")
-        if source.url and not source.url.startswith("semqa:"):  # a passage of a collection
-            text.append(f"\n    {safe_text(source.url)}", style="dim underline")
+        if address := web_address(source.url):
+            text.append(f"\n    {safe_text(address)}", style="dim underline")
     return text
 
 
