@@ -381,6 +381,7 @@ def test_a_step_of_two_sentences_is_one_quote() -> None:
         "Raise it if drops stay.",
         "To change one, turn the dial.",
         "Once it is raised, turn the dial.",
+        "After that, turn the dial.",
     ],
 )
 def test_the_sentence_before_an_instruction_is_quoted_too(told: str) -> None:

@@ -61,7 +61,8 @@ _ITEM_NUMBER = re.compile(r"(\d{1,3})[.)]\s+(?=.*\w)", re.DOTALL)
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
 _PRONOUN = re.compile(
-    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|then\b|"
+    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|"
+    r"(?:then|otherwise|after that|in that case)\b|"
     r"to \w+ (?:it|them|one)\b|"
     r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
     re.IGNORECASE,
