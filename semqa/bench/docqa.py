@@ -7,10 +7,12 @@ saves each answer immediately.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
@@ -91,13 +93,16 @@ class QuestionSet:
                 )
             rows[question.id], questions[question.id] = row, question
         documents: dict[str, File] = {}
-        for question in questions.values():
+        for question in tuple(questions.values()):
             for name in question.documents:
                 if name not in documents:
                     try:
                         documents[name] = _read_document(folder, name)
                     except InputError as error:
                         raise InputError(f"{rows[question.id].where}: {error}") from error
+            texts = [documents[name].source.text for name in question.documents]
+            evidence = tuple(_as_extracted(passage, texts) for passage in question.evidence)
+            questions[question.id] = replace(question, evidence=evidence)
         scorer = DocsScorer({name: each.source.text for name, each in documents.items()})
         problems = [
             f"{rows[question.id].where}: {problem}"
@@ -139,6 +144,22 @@ def _question(row: Row) -> DocsQuestion:
         raise InputError("names a file twice.", field="documents", where=row.where)
     answer = asdict(read_as(_Answer, row, _HINT)) if asked.answerable else {}
     return DocsQuestion(**asdict(asked), **answer)
+
+
+def _as_extracted(passage: str, texts: Sequence[str]) -> str:
+    """Return evidence that was copied from a CSV file as it is in the extracted text.
+
+    Example:
+        >>> _as_extracted('A1,"Phlox, white",8', ["A1 | Phlox, white | 8"])
+        'A1 | Phlox, white | 8'
+    """
+    if "\n" not in passage.strip() and not any(passage in text for text in texts):
+        for delimiter in ",;\t":
+            with suppress(csv.Error):
+                row = " | ".join(next(csv.reader([passage.strip()], delimiter=delimiter)))
+                if any(row in text for text in texts):
+                    return row
+    return passage
 
 
 def _read_document(folder: Path, name: str) -> File:

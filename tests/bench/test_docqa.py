@@ -75,6 +75,19 @@ def test_questions_and_documents_of_several_kinds_are_read(write: Callable[..., 
     assert "The bridge was built in 1932." in found[0][1].text
 
 
+def test_evidence_is_copied_from_the_file_or_from_its_text(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "documents" / "plants.csv").write_text('bed,plant\nA1,"Phlox, white"\n')
+    copied = [['A1,"Phlox, white"'], ["A1 | Phlox, white"]]
+    rows: list[dict[str, Any]] = [
+        {"id": text[0], "documents": ["plants.csv"], "facts": [["Phlox"]], "evidence": text}
+        for text in copied
+    ]
+    asked = QuestionSet.read(write(*rows))
+    assert [each.evidence for each in asked.questions] == [("A1 | Phlox, white",)] * 2
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
