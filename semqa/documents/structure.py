@@ -118,8 +118,8 @@ _LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _JOINERS = frozenset("\u200d\ufe0f")
-_LABEL_WORDS = 3
-"""A first sentence of at most this many words labels the next: "Night mode. The fan runs on low." """
+_LABEL_WORDS, _CAPITALS = 3, 8
+"""A first sentence of at most this many words, in small or capital letters, labels the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -696,7 +696,8 @@ class _Reader:
         label: int | None = None
         for begin, stop in split_sentences(self.text, start, end):
             words = self.text[begin:stop].strip("*_").split()
-            few = len(words) <= (_LABEL_WORDS if not spans else 1)
+            most = 1 if spans else _CAPITALS if self.text[begin:stop].isupper() else _LABEL_WORDS
+            few = len(words) <= most
             if label is None and few and words and words[-1][-1] in ".:*_":
                 label = begin
                 continue
@@ -774,6 +775,7 @@ def _is_numbered_title(line: str, following: str) -> bool:
         and (
             following[:1].isupper()
             or (_ITEM.match(following) is not None and not following[0].isdigit())
+            or (_CLAUSE.match(following) is not None and following.startswith(mark[0].strip()))
         )
     )
 
