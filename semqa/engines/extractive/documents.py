@@ -90,13 +90,19 @@ _INSTRUCTS = re.compile(
 """A sentence that tells the reader to do something."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
-    r"(?:this|these|it|they) (?:does|do) not|if (?:it|they|you|not))\b|"
+    r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
     r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
     r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
     r"\b(?:not |un)affected\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
     re.IGNORECASE,
 )
 """A sentence that qualifies the one before it."""
+_DECIDES = re.compile(
+    r"\W*(?:(?:all|not|un)\W?)?(?:accepted|adopted|agreed|approved|carried|declined|deferred|granted|passed|"
+    r"postponed|refused|rejected)\b[^.]{,40}\.?\W*",
+    re.IGNORECASE,
+)
+"""A decision on what the sentence before it says, such as "Agreed." or "Carried by 6 to 2."."""
 
 
 class Quoted(NamedTuple):
@@ -447,7 +453,11 @@ def _needed(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
-    if after is not None and _QUALIFIES.search(units.texts[after]):
+    if after is not None and (
+        units.texts[u].endswith("?")
+        or _QUALIFIES.search(units.texts[after])
+        or _DECIDES.fullmatch(units.texts[after])
+    ):
         out.append(after)
     return out
 
