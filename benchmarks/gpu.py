@@ -280,7 +280,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.smoke:
         os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
-        options.batches, options.rounds, options.new_tokens = "1,2", 1, 16
+        options.batches, options.rounds, options.new_tokens = "1", 1, 16
         options.hidden, options.layers = 64, 2
     import torch
 

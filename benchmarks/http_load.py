@@ -274,7 +274,7 @@ def main() -> None:
     options = parser.parse_args()
     seconds = 0.4 if options.smoke else options.seconds
     streams = [1, 8] if options.smoke else [int(n) for n in options.streams.split(",")]
-    vanishing = 100 if options.smoke else options.vanishing
+    vanishing = 20 if options.smoke else options.vanishing
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     with tempfile.TemporaryDirectory() as folder:

@@ -60,13 +60,13 @@ DOCUMENTS_PER_COMMIT = 20
 class Generated:
     """Generated passages with vectors, identical in every run."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, words: int = WORDS) -> None:
         rng = np.random.default_rng(7)
         self.count = count
         letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-        lengths = rng.integers(4, 11, WORDS)
+        lengths = rng.integers(4, 11, words)
         self.words = np.array(["".join(rng.choice(letters, n)) for n in lengths], dtype=object)
-        frequencies = np.arange(1, WORDS + 1) ** -1.07
+        frequencies = np.arange(1, words + 1) ** -1.07
         self._cumulative = np.cumsum(frequencies / frequencies.sum())
         centres = rng.standard_normal((CENTRES, WIDTH)).astype(np.float32)
         self.vectors = np.empty((count, WIDTH), dtype=np.float32)
@@ -82,14 +82,16 @@ class Generated:
     def _text(self, number: int) -> str:
         rng = np.random.default_rng((11, number))
         ranks = np.searchsorted(self._cumulative, rng.random(int(rng.integers(60, 120))))
-        return " ".join(self.words[np.minimum(ranks, WORDS - 1)]) + f". n{number}"
+        return " ".join(self.words[np.minimum(ranks, len(self.words) - 1)]) + f". n{number}"
 
     def question(self, number: int) -> tuple[str, NDArray[np.float32]]:
         """Return words of a passage mixed with other words, and a vector near the passage's own."""
         rng = np.random.default_rng((13, number))
         target = int(rng.integers(self.count))
         own = rng.choice(self.texts[target].split()[:-1], 6, replace=False)
-        other = self.words[np.minimum(np.searchsorted(self._cumulative, rng.random(4)), WORDS - 1)]
+        other = self.words[
+            np.minimum(np.searchsorted(self._cumulative, rng.random(4)), len(self.words) - 1)
+        ]
         near = (
             self.vectors[target] + 0.5 * rng.standard_normal(WIDTH).astype(np.float32) / WIDTH**0.5
         )
@@ -140,7 +142,7 @@ def main() -> None:
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
     started = time.perf_counter()
-    generated = Generated(count)
+    generated = Generated(count, 10_000 if options.smoke else WORDS)
     questions = [generated.question(i) for i in range(queries)]
     results: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,7 @@
 """Time the commands `semqa --help` and `semqa answer` on the sample, including process startup.
 
-Prints medians of several runs after a warm-up, with ``python -c pass`` for comparison.
+Prints medians of several runs, after a run whose output is checked, with ``python -c pass`` for
+comparison.
 
     python benchmarks/startup.py [--runs 20] [--smoke]
 """
@@ -51,11 +52,11 @@ def main() -> None:
 
 def _median_seconds(command: list[str], runs: int) -> float:
     times = []
-    for _ in range(runs + 1):
+    for _ in range(runs):
         started = time.perf_counter()
         subprocess.run(command, capture_output=True, check=True)
         times.append(time.perf_counter() - started)
-    return median(times[1:])
+    return median(times)
 
 
 if __name__ == "__main__":

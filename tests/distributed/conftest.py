@@ -37,7 +37,7 @@ class Nodes(NamedTuple):
 
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
-    """Three nodes of one processor each; the first has no room for workers of its own."""
+    """Two nodes of one processor each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
@@ -49,7 +49,7 @@ def nodes() -> Iterator[Nodes]:
             cluster: Any = Cluster(
                 initialize_head=True,
                 head_node_args={
-                    "num_cpus": 0,
+                    "num_cpus": 1,
                     "include_dashboard": False,
                     "_system_config": {
                         "health_check_period_ms": 1_000,
@@ -58,8 +58,7 @@ def nodes() -> Iterator[Nodes]:
                     },
                 },
             )
-            for _ in range(2):
-                cluster.add_node(num_cpus=1)
+            cluster.add_node(num_cpus=1)
             settings = RaySettings(ray_address=cluster.address, workers=2)
             with open_ray(settings) as workers:
                 ray.cloudpickle.register_pickle_by_value(plans)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from semqa.__main__ import main
 from semqa.data.quotesum import read_quotesum
 from tests.cli.conftest import Command, semqa
+from tests.distributed.test_local_ray import MARK, marked, wait_until
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
 
@@ -84,11 +86,11 @@ def test_a_killed_collection_resumes(
     released: tuple[Path, Path], collected: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "killed"
-    for seconds in (0.3, 2.0):
-        with start(command(released, out)) as process:
-            wait_for(out / "steps.sqlite")
-            time.sleep(seconds)
-            process.send_signal(signal.SIGKILL)
+    with start(command(released, out)) as process:
+        wait_for(out / "steps.sqlite")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
     run_here(command(released, out))
     for name in ("questions.jsonl", "counts.json"):
         assert (out / name).read_bytes() == (collected / name).read_bytes()
@@ -138,9 +140,11 @@ def test_passages_of_another_release_are_refused(
 def test_on_ray_it_is_the_same(
     released: tuple[Path, Path], collected: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "ray"
-    with start(command(released, out, "--distributed", "ray", "--workers", "2")) as process:
+    out, mark = tmp_path / "ray", uuid.uuid4().hex
+    arguments = command(released, out, "--distributed", "ray", "--workers", "2")
+    with start(arguments, env={**os.environ, MARK: mark}) as process:
         assert process.wait() == 0
+    wait_until(lambda: not [*marked(mark)])
     for name in ("questions.jsonl", "counts.json"):
         assert (out / name).read_bytes() == (collected / name).read_bytes()
 

@@ -48,27 +48,26 @@ def rate(link: str, acknowledged: list[tuple[str, int]], stop: threading.Event) 
 @pytest.mark.slow
 def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    rows = [{**OUTPUTS[1], "item": f"q{n}"} for n in range(400)]
+    rows = [{**OUTPUTS[1], "item": f"q{n}"} for n in range(200)]
     path = write_lines(tmp_path / "in" / "outputs.jsonl", rows)
     study = make_study(tmp_path, inputs=[Input(path)])
     acknowledged: list[tuple[str, int]] = []
-    for least in (20, 60, 100):
-        process, links = start(study.folder)
-        stop = threading.Event()
-        names = ("ann", "ben", "eve")
-        raters = [
-            threading.Thread(target=rate, args=(links[name], acknowledged, stop)) for name in names
-        ]
-        for each in raters:
-            each.start()
-        while len(acknowledged) < least:
-            assert any(each.is_alive() for each in raters)
-            stop.wait(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        stop.set()
-        for each in raters:
-            each.join(30)
+    process, links = start(study.folder)
+    stop = threading.Event()
+    raters = [
+        threading.Thread(target=rate, args=(links[name], acknowledged, stop))
+        for name in ("ann", "ben", "eve")
+    ]
+    for each in raters:
+        each.start()
+    while len(acknowledged) < 50:
+        assert any(each.is_alive() for each in raters)
+        stop.wait(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    stop.set()
+    for each in raters:
+        each.join(30)
     store = Store(open_study(study.folder))
     tokens = {each.name: each.token for each in store.raters()}
     done = {(tokens[name], number) for name in tokens for number, over in store.order(name) if over}
@@ -76,5 +75,5 @@ def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
     store.close()
     assert set(acknowledged) <= done
     assert len(set(acknowledged)) == len(acknowledged)
-    # For each kill, at most one answer per rater was saved but not acknowledged.
-    assert len(acknowledged) <= len(rated) <= len(acknowledged) + 9
+    # At most one answer per rater was saved but not acknowledged.
+    assert len(acknowledged) <= len(rated) <= len(acknowledged) + 3
