@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from semqa.data import fetch
 from tests.cli.conftest import EXAMPLES, Command
 
 
@@ -32,7 +35,10 @@ def test_ls_shows_the_cache(semqa: Command, tmp_path: Path) -> None:
     assert "quotesum dev" in semqa("data", "list", env=env).out
 
 
-def test_no_network_is_one_line(semqa: Command, tmp_path: Path) -> None:
+def test_no_network_is_one_line(
+    semqa: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_sleep", lambda _: None)
     env = {"SEMQA_CACHE": str(tmp_path), "SEMQA_QUOTESUM_URL": "http://127.0.0.1:9/none"}
     outcome = semqa("data", "fetch", "quotesum", env=env)
     assert outcome.code == 1

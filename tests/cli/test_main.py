@@ -102,8 +102,9 @@ def test_ctrl_c_ends_quietly_while_the_command_loads() -> None:
 
 def test_a_terminal_gets_colours_unless_it_wants_none(terminal: Terminal) -> None:
     command = ["answer", "Who crossed?", "--sources", str(EXAMPLES / "antarctica.jsonl")]
-    assert "\x1b[1;32m" in terminal(*command)
-    assert "verified character for character" in terminal(*command)
+    shown = terminal(*command)
+    assert "\x1b[1;32m" in shown
+    assert "verified character for character" in shown
     assert "\x1b" not in terminal(*command, env={"NO_COLOR": "1"})
     assert "\x1b" not in terminal(*command, env={"TERM": "dumb"})
 

@@ -81,14 +81,17 @@ def test_other_output_files_are_not_overwritten(
     assert len(rows(out)) == 3
 
 
-def test_a_killed_run_resumes(asked: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes(semqa: Command, tmp_path: Path) -> None:
     many, out = tmp_path / "many.txt", tmp_path / "out.jsonl"
-    many.write_text("\n".join(f"Who crossed Antarctica in {year}?" for year in range(150)), "utf-8")
-    command = [sys.executable, "-m", "semqa", "answer", "--questions", str(many)]
-    command += ["--sources", str(ANTARCTICA), "-o", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    many.write_text("\n".join(f"Who crossed Antarctica in {year}?" for year in range(80)), "utf-8")
+    command = ("answer", "--questions", many, "--sources", ANTARCTICA, "-o", out)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "semqa", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     until = time.monotonic() + 120
-    while not (out.exists() and out.read_bytes().count(b"\n") >= 20):
+    while not (out.exists() and out.read_bytes().count(b"\n") >= 10):
         assert time.monotonic() < until
         assert process.poll() is None
         time.sleep(0.01)
@@ -96,6 +99,6 @@ def test_a_killed_run_resumes(asked: Path, tmp_path: Path) -> None:
     process.wait()
     kept = out.read_bytes()
     kept = kept[: kept.rindex(b"\n") + 1]
-    subprocess.run(command, check=True, capture_output=True)
+    assert semqa(*command).code == 0
     assert out.read_bytes().startswith(kept)
     assert [each["question"] for each in rows(out)] == many.read_text("utf-8").splitlines()
