@@ -42,6 +42,12 @@ LONGEST_SHORT, VALUE_LINES = 60, 6
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
 
+DECIDES = re.compile(
+    r"\W*(?:(?:all|not|un)\W?)?(?:accepted|adopted|agreed|approved|carried|declined|deferred|granted|passed|"
+    r"postponed|refused|rejected)\b[^.]{,40}\.?\W*",
+    re.IGNORECASE,
+)
+"""A decision on what the sentence before it says, such as "Agreed." or "Carried by 6 to 2."."""
 NEGATES = re.compile(
     r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
     r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
@@ -695,10 +701,11 @@ class _Reader:
         spans: list[tuple[int, int]] = []
         label: int | None = None
         for begin, stop in split_sentences(self.text, start, end):
-            words = self.text[begin:stop].strip("*_").split()
-            most = 1 if spans else _CAPITALS if self.text[begin:stop].isupper() else _LABEL_WORDS
-            few = len(words) <= most
-            if label is None and few and words and words[-1][-1] in ".:*_":
+            sentence = self.text[begin:stop]
+            words = sentence.strip("*_").split()
+            most = 1 if spans else _CAPITALS if sentence.isupper() else _LABEL_WORDS
+            labels = 0 < len(words) <= most and words[-1][-1] in ".:*_"
+            if label is None and labels and not (spans and DECIDES.fullmatch(sentence)):
                 label = begin
                 continue
             spans.append((begin if label is None else label, stop))

@@ -415,6 +415,23 @@ def test_a_numbered_line_above_its_text_is_a_heading() -> None:
     assert over(text, "The pump runs.") is None
 
 
+def test_a_numbered_line_above_clauses_of_its_number_is_a_heading() -> None:
+    text = "Rules\n\n3. Permits\n3.1 Every fire needs a permit.\n3.2 It is free.\n\n4. Bans\n4.1 No fire."
+    assert [kind for kind, _ in units(text)] == [
+        "heading",
+        "heading",
+        "sentence",
+        "sentence",
+        "heading",
+        "sentence",
+    ]
+
+
+def test_a_label_in_capitals_belongs_to_the_sentence_after_it() -> None:
+    text = "Notices of the month.\n\nELECTION OF THE CASTLE TRUST. Two places fall vacant. Vote by post."
+    assert units(text)[1] == ("sentence", "ELECTION OF THE CASTLE TRUST. Two places fall vacant.")
+
+
 def test_numbered_steps_are_no_headings() -> None:
     text = "Do this:\n\n1. Switch it off\n2. Wait\n\n3. Call the\n   service"
     assert [kind for kind, _ in units(text)] == ["sentence", "item", "item", "item"]

@@ -429,6 +429,20 @@ def test_what_a_price_does_not_include_is_quoted_too() -> None:
     assert quotes("What do the gates cost?", text) == [found]
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        "The bus needs new brakes for 1,900. Approved.",
+        "The bus needs new brakes for 1,900. Carried by six votes to two.",
+        "Does the bus need new brakes? The garage says 1,900.",
+        "The bus needs new brakes for 1,900. They are not under guarantee.",
+    ],
+)
+def test_what_was_decided_or_replied_is_quoted_too(found: str) -> None:
+    text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."
+    assert quotes("What about new brakes for the bus?", text) == [found]
+
+
 def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
     radio = BOILER.replace("Ember 24 boiler", "Ember 24 radio").replace("Open", "Pull")
     rows, _ = direct_rows(match("How do I switch it on?", [Source(BOILER), Source(radio)]))

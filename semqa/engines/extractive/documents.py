@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.documents.structure import NEGATES
+from semqa.documents.structure import DECIDES, NEGATES
 from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, question_terms, read_units
@@ -97,12 +97,6 @@ _QUALIFIES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that qualifies the one before it."""
-_DECIDES = re.compile(
-    r"\W*(?:(?:all|not|un)\W?)?(?:accepted|adopted|agreed|approved|carried|declined|deferred|granted|passed|"
-    r"postponed|refused|rejected)\b[^.]{,40}\.?\W*",
-    re.IGNORECASE,
-)
-"""A decision on what the sentence before it says, such as "Agreed." or "Carried by 6 to 2."."""
 
 
 class Quoted(NamedTuple):
@@ -456,7 +450,7 @@ def _needed(units: Units, u: int) -> list[int]:
     if after is not None and (
         units.texts[u].endswith("?")
         or _QUALIFIES.search(units.texts[after])
-        or _DECIDES.fullmatch(units.texts[after])
+        or DECIDES.fullmatch(units.texts[after])
     ):
         out.append(after)
     return out
