@@ -13,8 +13,10 @@ trees: for the fine-tuned encoder, for others and for words only. FOLDER is the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -121,28 +123,23 @@ class Sample(NamedTuple):
 
 
 class AdaptedEncoder(SentenceEncoder):
-    """The fine-tuned encoder with another adapter; vectors stay in memory."""
+    """The fine-tuned encoder with another adapter."""
 
     def __init__(self, adapter: Path) -> None:
         super().__init__(TUNED_ENCODER)
-        bert = NumpyBert.load(packaged_folder(), adapter.read_bytes())
-        if bert is None:
-            raise SystemExit(f"{adapter}: not an adapter of {PACKAGED_ENCODER}")
-        self._bert = bert
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._adapter = adapter
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, float32[texts, width]."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if new:
-            self._vectors |= zip(new, self._bert.encode(new), strict=True)
-        return np.array([self._vectors[text] for text in texts])
+    @cached_property
+    def _identity(self) -> str:
+        digest = hashlib.sha256(self._adapter.read_bytes()).hexdigest()
+        return f"{self.name}:{digest}"
 
-    encode = embed
-
-    def embed_question(self, question: str) -> NDArray[np.float32]:
-        """Return float32[width]."""
-        return np.asarray(self.embed([question])[0])
+    @cached_property
+    def _numpy_model(self) -> NumpyBert:
+        model = NumpyBert.load(packaged_folder(), self._adapter.read_bytes())
+        if model is None:
+            raise SystemExit(f"{self._adapter}: not an adapter of {PACKAGED_ENCODER}")
+        return model
 
 
 def encoders_for(name: str, folder: Path | None = None) -> list[SentenceEncoder | None]:
