@@ -168,6 +168,7 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     site.keep("Q", sources)
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     page.locator("#conversations a").first.click()
     page.get_by_role("button", name="Copy as Markdown").click()
     page.get_by_role("button", name="Copied").wait_for()

@@ -42,6 +42,7 @@ def test_hostile_text_stays_text(serve: Serve, page: Page) -> None:
     assert page.evaluate("window.broken") is None
     assert page.locator("script, img, style").count() == 3, "its own scripts, and its sign"
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     wait_for_answer(page)
     assert page.locator(".asked").evaluate("e => e.textContent") == text
     assert page.evaluate("window.broken") is None
@@ -65,6 +66,7 @@ def test_a_link_of_a_source_is_a_link_only_if_it_leads_to_the_web(serve: Serve, 
     urls = ["javascript:alert(1)", "data:text/html,x", "https://example.org/"]
     site.keep("Q", [Source("b", url=url) for url in urls])
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     page.locator("#conversations a").first.click()
     wait_for_answer(page)
     links = page.locator(".meta a")
@@ -79,6 +81,7 @@ def test_a_line_of_a_megabyte_is_shown_where_it_is_quoted(serve: Serve, page: Pa
     site.open(page)
     site.keep("Q", [Source(line)])
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     page.locator("#conversations a").first.click()
     wait_for_answer(page)
     page.locator(".quote").click()

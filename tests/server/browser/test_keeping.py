@@ -88,6 +88,7 @@ def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) 
     page.locator("#documents .name", has_text="song.txt").wait_for()
     assert page.locator("#collection").input_value() == "documents"
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     page.locator("#documents .name", has_text="song.txt").wait_for()
     page.locator("#documents li").hover()
     page.get_by_role("button", name="Remove song.txt").click()
@@ -115,6 +116,7 @@ def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, pag
     ask(page)
     wait_for_answer(page)
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     wait_for_answer(page)
     assert secret not in json.dumps(page.evaluate("({...localStorage})")), "kept for this tab alone"
     assert len(store.conversations(mine)) == 2

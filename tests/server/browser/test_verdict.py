@@ -86,6 +86,7 @@ def test_the_closest_passages_open_in_their_source(serve: Serve, page: Page) -> 
         assert "".join(page.locator("mark.pinned").all_inner_texts()) == text
         assert page.locator(".back h4").inner_text() == "Closest to the question"
     page.reload()
+    page.wait_for_selector("html[data-ready]")
     page.locator(".nearest .quote").first.click()
     assert page.locator("mark.pinned").count() >= 1
     assert page.locator(".verdict.abstained").count() == 1
