@@ -123,7 +123,7 @@ class Sample(NamedTuple):
 
 
 class AdaptedEncoder(SentenceEncoder):
-    """The fine-tuned encoder with another adapter."""
+    """The fine-tuned encoder with another adapter; vectors are cached on disk."""
 
     def __init__(self, adapter: Path) -> None:
         super().__init__(TUNED_ENCODER)

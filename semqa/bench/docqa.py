@@ -147,7 +147,7 @@ def _question(row: Row) -> DocsQuestion:
 
 
 def _as_extracted(passage: str, texts: Sequence[str]) -> str:
-    """Return evidence that was copied from a CSV file as it is in the extracted text.
+    """Return a row that was copied from a CSV file as the extracted text has it, and other evidence as it is.
 
     Example:
         >>> _as_extracted('A1,"Phlox, white",8', ["A1 | Phlox, white | 8"])
@@ -156,8 +156,9 @@ def _as_extracted(passage: str, texts: Sequence[str]) -> str:
     if "\n" not in passage.strip() and not any(passage in text for text in texts):
         for delimiter in ",;\t":
             with suppress(csv.Error):
-                row = " | ".join(next(csv.reader([passage.strip()], delimiter=delimiter)))
-                if any(row in text for text in texts):
+                cells = next(csv.reader([passage.strip()], delimiter=delimiter))
+                row = " | ".join(cells)
+                if len(cells) > 1 and any(row in text for text in texts):
                     return row
     return passage
 

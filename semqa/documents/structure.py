@@ -44,10 +44,11 @@ LONGEST_SENTENCE = 1_500
 
 DECIDES = re.compile(
     r"\W*(?:(?:all|not|un)\W?)?(?:accepted|adopted|agreed|approved|carried|declined|deferred|granted|passed|"
-    r"postponed|refused|rejected)\b[^.]{,40}\.?\W*",
+    r"postponed|refused|rejected)\b[^.:]{,40}\.?[^\w:]*",
     re.IGNORECASE,
 )
-"""A decision on what the sentence before it says, such as "Agreed." or "Carried by 6 to 2."."""
+"""A decision on what the sentence before it says, such as "Approved." or "Carried by 6 to 2"."""
+
 NEGATES = re.compile(
     r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
     r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
@@ -63,6 +64,7 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
 )
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}\.[ \t]+(?=\S)")
+_TITLE_NUMBER = re.compile(r"(\d{1,3})(\.?)[ \t]+(?=\S)")
 _CLAUSE = re.compile(r"[ \t]*\d{1,3}(?:\.\d{1,3}){1,3}[.)]?[ \t]+(?=[A-Z\"“(])")
 """Start of a numbered clause, "5.2 You may ...", after a line that ends with punctuation."""
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
@@ -124,8 +126,8 @@ _LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _JOINERS = frozenset("\u200d\ufe0f")
-_LABEL_WORDS, _CAPITALS = 3, 8
-"""A first sentence of at most this many words, in small or capital letters, labels the next one."""
+_LABEL_WORDS, _CAPITAL_WORDS = 3, 8
+"""A first sentence of at most this many words ("Night mode."), or as many in capitals, labels the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -703,7 +705,7 @@ class _Reader:
         for begin, stop in split_sentences(self.text, start, end):
             sentence = self.text[begin:stop]
             words = sentence.strip("*_").split()
-            most = 1 if spans else _CAPITALS if sentence.isupper() else _LABEL_WORDS
+            most = 1 if spans else _CAPITAL_WORDS if sentence.isupper() else _LABEL_WORDS
             labels = 0 < len(words) <= most and words[-1][-1] in ".:*_"
             if label is None and labels and not (spans and DECIDES.fullmatch(sentence)):
                 label = begin
@@ -773,18 +775,15 @@ def _indented_code(lines: Sequence[str]) -> set[int]:
 
 def _is_numbered_title(line: str, following: str) -> bool:
     """Whether a line is a numbered heading directly above its text, such as "2. Water"."""
-    mark = _NUMBERED.match(line)
-    return (
-        mark is not None
-        and line[mark.end()].isupper()
-        and line[-1] not in _ENDS + "?"
-        and len(line.split()) <= 9
-        and (
-            following[:1].isupper()
-            or (_ITEM.match(following) is not None and not following[0].isdigit())
-            or (_CLAUSE.match(following) is not None and following.startswith(mark[0].strip()))
-        )
-    )
+    mark = _TITLE_NUMBER.match(line)
+    if mark is None or not line[mark.end()].isupper():
+        return False
+    if line[-1] in _ENDS + "?" or len(line.split()) > 9:
+        return False
+    if _CLAUSE.match(following):
+        return following.lstrip().startswith(f"{mark[1]}.")
+    item = _ITEM.match(following) is not None and not following[0].isdigit()
+    return bool(mark[2]) and (following[:1].isupper() or item)
 
 
 def _is_rule(line: str) -> bool:

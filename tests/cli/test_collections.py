@@ -137,7 +137,7 @@ def test_delete_asks_for_confirmation(
     command = ("collections", "delete", "My papers")
     with talking([sys.executable, "-m", "semqa", *command], docs) as talk:
         talk.until("[y/N]")
-        time.sleep(0.3)
+        time.sleep(0.3)  # until it reads
         talk.keys("\x03")
         with suppress(subprocess.TimeoutExpired):
             talk.end(5)

@@ -50,7 +50,7 @@ def choose(
     return int(rng.choice(longer if longer and rng.random() < 0.5 else allowed))
 
 
-@settings(relaxed, max_examples=effort(25))
+@settings(relaxed, max_examples=effort(40))
 @given(case=cases(), rng=st.randoms(use_true_random=False))
 def test_masks_equal_the_reference(case: Case, rng: random.Random) -> None:
     reference = ReferenceConstraint(case.vocabulary, case.sources, case.policy, case.question)
@@ -119,7 +119,7 @@ def test_a_quote_changes_the_costs_of_tokens_that_reach_it_from_afar() -> None:
     assert costs_are_those_computed_from_nothing(constraint, state)
 
 
-@settings(relaxed, max_examples=effort(25))
+@settings(relaxed, max_examples=effort(40))
 @given(case=cases(), rng=st.randoms(use_true_random=False))
 def test_costs_after_quotes_equal_those_computed_from_nothing(
     case: Case, rng: random.Random
@@ -137,7 +137,7 @@ def test_costs_after_quotes_equal_those_computed_from_nothing(
         assert costs_are_those_computed_from_nothing(constraint, state)
 
 
-@settings(relaxed, max_examples=effort(20))
+@settings(relaxed, max_examples=effort(30))
 @given(
     case=cases(), max_tokens=st.none() | st.integers(1, 40), rng=st.randoms(use_true_random=False)
 )

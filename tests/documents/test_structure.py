@@ -415,16 +415,11 @@ def test_a_numbered_line_above_its_text_is_a_heading() -> None:
     assert over(text, "The pump runs.") is None
 
 
-def test_a_numbered_line_above_clauses_of_its_number_is_a_heading() -> None:
-    text = "Rules\n\n3. Permits\n3.1 Every fire needs a permit.\n3.2 It is free.\n\n4. Bans\n4.1 No fire."
-    assert [kind for kind, _ in units(text)] == [
-        "heading",
-        "heading",
-        "sentence",
-        "sentence",
-        "heading",
-        "sentence",
-    ]
+@pytest.mark.parametrize(("dot", "indent"), [(".", ""), ("", ""), (".", "   ")])
+def test_a_numbered_line_above_clauses_of_its_number_is_a_heading(dot: str, indent: str) -> None:
+    text = f"Rules\n\n3{dot} Permits\n{indent}3.1 Every fire needs one.\n{indent}3.2 It is free."
+    assert headings(text, "3.1 Every fire needs one.") == ["Rules", f"3{dot} Permits"]
+    assert headings(text, "3.2 It is free.") == ["Rules", f"3{dot} Permits"]
 
 
 def test_a_label_in_capitals_belongs_to_the_sentence_after_it() -> None:
