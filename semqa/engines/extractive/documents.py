@@ -88,8 +88,11 @@ _INSTRUCTS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that tells the reader to do something."""
+_ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
+"""A sentence that is nothing without the one after it, such as "No, there were not 400"."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
+    r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never\W*$|"
     r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
     r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
     r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
@@ -447,13 +450,23 @@ def _needed(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
+    if after is None and units.texts[u].endswith("?"):
+        after = _reply(units, u)
     if after is not None and (
-        units.texts[u].endswith("?")
+        _ASKS_OR_DENIES.search(units.texts[u])
         or _QUALIFIES.search(units.texts[after])
         or DECIDES.fullmatch(units.texts[after])
     ):
         out.append(after)
     return out
+
+
+def _reply(units: Units, u: int) -> int | None:
+    """Return the unit after a question at the end of its paragraph, if it is under the same headings."""
+    found = units.structure.units
+    if u + 1 < len(found) and found[u].kind == found[u + 1].kind == "sentence":
+        return u + 1 if found[u].headings == found[u + 1].headings else None
+    return None
 
 
 def _neighbour(units: Units, u: int, step: int) -> int | None:
