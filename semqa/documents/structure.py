@@ -56,10 +56,15 @@ NEGATES = re.compile(
 )
 """A heading without which the text below it says the contrary, such as "What is not insured"."""
 
+AMOUNT = re.compile(r"[£$€] ?\d|\d[\d.,]* ?[£$€]")
+"""Start of a line such as "£24/month", which the heading above it names."""
+
 _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
+_BLANKS = re.compile(r"\.{6,}|_{5,}|…{3,}")
+"""Blanks to fill in, as in "Signed ........"."""
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
 )
@@ -460,7 +465,8 @@ class _Reader:
             return None
         if last[-1] != ":" and _FIELD.match(last):
             return None
-        return None if last[-1] in ".!?;|" else len(self.units) - 1
+        said = last.rstrip(")]\"'”’»")
+        return None if said[-1:] in ".!?;|" else len(self.units) - 1
 
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
@@ -487,7 +493,7 @@ class _Reader:
         line = block[at].stripped
         alone = len(block) == 1
         field = _FIELD.match(line)
-        if self._speaks(line) or _has_columns(line):
+        if self._speaks(line) or _has_columns(line) or AMOUNT.match(line):
             return False
         if field and (not alone or _FIGURE.search(line, field.end())):
             return False
@@ -550,7 +556,8 @@ class _Reader:
         """Read a table, at least up to line `until`.
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
-        in the middle of a table. Nor does a table of names and values.
+        in the middle of a table. Nor does a table of names and values. A row with one cell is a
+        second header of the rows below it.
         """
         self._group += 1
         header = self._lead_in()
@@ -561,12 +568,15 @@ class _Reader:
         if names and not _NAMED_VALUE.fullmatch(line.stripped):
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
+        above, columns = header, line.stripped.strip("|").count("|") + 1
         while at < len(block) and (
             at < until or _is_row(block[at].text) or _is_ruler(block[at].text)
         ):
             line = block[at]
-            if any(map(str.isalnum, line.text)):
-                self._add(line.start, line.end, "row", header, self._group)
+            if columns > 2 and _LONE_CELL.fullmatch(line.stripped):
+                above = self._add(line.start, line.end, "header", header, self._group)
+            elif any(map(str.isalnum, line.text)):
+                self._add(line.start, line.end, "row", above, self._group)
             at += 1
         return at
 
@@ -672,7 +682,9 @@ class _Reader:
         if begins or not (goes_on and self._breaks(block, at)):
             self._group += 1
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
-            self._add(start, stop, "sentence", over, self._group)
+            blank = sum(len(found[0]) for found in _BLANKS.finditer(self.text, start, stop))
+            kind: Kind = "meta" if 2 * blank > stop - start else "sentence"
+            self._add(start, stop, kind, over, self._group)
         return last
 
     def _lead_in_of_lines(self, block: Sequence[_Line], at: int) -> int | None:
@@ -810,6 +822,10 @@ _NAMED_VALUE = re.compile(
     r"\|?(?=[^|]*\w)[^|]*\|(?=[^|]*(?:[£$€] ?\d|\d[.,:]\d|@|(?<=[| ])(?:[^|\s]++ ++){7}[^|\s]))[^|]*\|?"
 )
 """A row such as "Rent | £985", which does not name the columns of a table."""
+
+
+_LONE_CELL = re.compile(r"\|[^|]*[^\W\d_][^|]*\|[|\s]*")
+"""A row of which only the first cell has text."""
 
 
 def _begins_table(line: str, following: str) -> bool:

@@ -336,6 +336,11 @@ def test_left_and_right_pages_have_heads_of_their_own() -> None:
     assert without_headers_and_footers(pages) == [f"\nText {chr(97 + i)}.\n" for i in range(8)]
 
 
+def test_two_numbered_pages_have_headers() -> None:
+    pages = ["A leaflet\nPage 1\na", "A leaflet\nPage 2\nb"]
+    assert without_headers_and_footers(pages) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     "pages",
     [
@@ -787,3 +792,54 @@ def test_a_table_of_a_pdf_needs_no_upright_rules() -> None:
         "| Children | 0.5 g |",
         "| Adults | 1.0 g |",
     ]
+
+
+def test_a_row_of_several_lines_is_one_where_other_rows_are_ruled() -> None:
+    rows = [("Waste", "Where", "Collected"), ("Glass", "Bin", "Friday"), ("Paper", "Bin", "Monday")]
+    last = [("Chairs and", "Book with", "Costs up"), ("tables", "the town", "to 38")]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370], [700, 680, 660, 640, 608]),
+        *[
+            written(72 + 100 * i, y, text)
+            for y, row in zip((686, 666, 646, 628, 614), [*rows, *last], strict=True)
+            for i, text in enumerate(row)
+        ],
+    )
+    assert found.split("\n")[-1] == "| Chairs and tables | Book with the town | Costs up to 38 |"
+
+
+def test_a_note_mark_is_no_text_and_does_not_end_its_line() -> None:
+    line = "BT /F1 12 Tf 72 700 Td (no more than 120 litres) Tj 4 Ts /F1 7 Tf (1) Tj 0 Ts /F1 12 Tf"
+    assert drawn_pdf(f"{line} (. Ask first.) Tj ET") == "no more than 120 litres. Ask first."
+    area = "BT /F1 12 Tf 72 700 Td (rooms of 45 m) Tj 4 Ts /F1 7 Tf (2) Tj 0 Ts /F1 12 Tf"
+    assert drawn_pdf(f"{area} (. Ask first.) Tj ET") == "rooms of 45 m2. Ask first."
+
+
+def test_a_sentence_goes_on_before_a_number() -> None:
+    start = "Ring the unit on weekdays between eight and six (that is from 8\u2013"
+    assert join_lines(f"{start}\n18) or wait.", set()) == f"{start} 18) or wait."
+    page = "It was agreed last year that after a third warning we may serve notice under section"
+    found = extract("r.pdf", makers.pdf([[page], ["8 of the Act of 1988."]]))
+    assert found.text == f"{page} 8 of the Act of 1988."
+
+
+def test_a_hyphen_stays_after_a_single_letter() -> None:
+    assert join_lines("an e-\nscooter and an X-\nray", set()) == "an e-scooter and an X-ray"
+
+
+def test_a_trail_before_the_heading_is_left_out() -> None:
+    page = b"<div><a href=/>Home</a> &gt; <a href=/s>Support</a> &gt; Returns</div><h1>Returns</h1><p>Send it."
+    assert extract("a.html", page).text == "Send it."
+
+
+def test_a_term_with_a_text_below_it_is_a_heading() -> None:
+    text = "The guarantee goes with the device, whoever has it."
+    page = f"<dl><dt>I bought it used<dd>{text}<dt>Weight<dd>3 kg</dl>"
+    assert extract("a.html", page.encode()).text == (
+        f"###### I bought it used\n\n{text}\n\nWeight\n3 kg"
+    )
+
+
+def test_links_side_by_side_are_words() -> None:
+    page = b"<p>More: <a href=/a>Features</a><a href=/b>Status</a></p>"
+    assert extract("a.html", page).text == "More: Features Status"

@@ -484,3 +484,26 @@ def test_short_steps_are_no_headings(text: str) -> None:
 def test_a_table_of_names_and_values_has_no_header(first: str) -> None:
     structure = read_structure(f"{first}\n| --- | --- |\n| Agent | Lowther & Gibb |\n")
     assert [(unit.kind, unit.over) for unit in structure.units] == [("row", None)] * 2
+
+
+def test_a_row_of_one_cell_is_a_header_of_the_rows_below() -> None:
+    text = "| Feature | Solo | Team |\n|---|---|---|\n| Data |\n| Storage | 2 GB | 50 GB |"
+    units = read_structure(text).units
+    assert [unit.kind for unit in units] == ["header", "header", "row"]
+    assert [unit.over for unit in units] == [None, 0, 1]
+
+
+def test_a_sentence_in_brackets_is_no_lead_in() -> None:
+    text = "The fee was set. (One member voted against.)\n\n| Group | Grant |\n|---|---|\n| Choir | 20 |"
+    units = read_structure(text).units
+    assert [unit.over for unit in units if unit.kind == "header"] == [None]
+
+
+def test_a_price_is_no_heading() -> None:
+    text = "### Team\n\n£24/month\n\nFor businesses with staff.\n"
+    assert [unit.kind for unit in read_structure(text).units] == ["heading", "sentence", "sentence"]
+
+
+def test_a_line_to_fill_in_is_no_content() -> None:
+    text = "The meeting closed at nine.\n\nSigned ............ Mayor Date ..........\n"
+    assert [unit.kind for unit in read_structure(text).units] == ["sentence", "meta"]

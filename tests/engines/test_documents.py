@@ -443,6 +443,56 @@ def test_what_was_decided_or_replied_is_quoted_too(found: str) -> None:
     assert quotes("What about new brakes for the bus?", text) == [found]
 
 
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Were there 412 toasters?", "No, there were not 412 toasters. We counted 37."),
+        ("Who decides on a new machine?", "Sue decides on a new machine. Above that we vote."),
+        ("What did Ann ask about the bus?", "Ann asked about the bus. Ben replied that it is old."),
+        ("Who may open the valve?", "The valve is old. You may open it."),
+    ],
+)
+def test_what_a_sentence_needs_comes_along(question: str, found: str) -> None:
+    text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."
+    assert quotes(question, text) == [found]
+
+
+def test_a_question_at_the_end_of_a_paragraph_brings_its_reply() -> None:
+    text = "Q: And the cleaners, do they know the code?\n\nA: They never did.\n\nThe road is long."
+    assert "A: They never did." in quotes("Do the cleaners know the code?", text)
+
+
+PLANS = """\
+# Plans
+
+## Solo
+
+£9/month
+
+- E-mail support
+- One user
+
+## Team
+
+£24/month
+
+- Telephone support
+- Five users
+"""
+
+
+def test_a_plan_is_named_by_its_heading() -> None:
+    found = quotes("Which plan has telephone support?", PLANS)
+    assert {"Team", "Telephone support"} <= set(found)
+    assert quotes("What does Team cost a month?", PLANS)[:2] == ["Team", "£24/month"]
+
+
+def test_a_question_about_several_things_has_several_parts() -> None:
+    texts = ["# Museum\n\nDogs stay outside the museum.", "# Flat\n\nDogs are allowed in the flat."]
+    found = quotes("What about dogs in the museum and in the flat?", *texts)
+    assert {"Dogs stay outside the museum.", "Dogs are allowed in the flat."} <= set(found)
+
+
 def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None:
     radio = BOILER.replace("Ember 24 boiler", "Ember 24 radio").replace("Open", "Pull")
     rows, _ = direct_rows(match("How do I switch it on?", [Source(BOILER), Source(radio)]))

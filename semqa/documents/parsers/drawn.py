@@ -140,11 +140,10 @@ class Table:
             ]
             texts, roots = [joined, *texts[2:]], roots[1:]
         least = _MIN_FILLED if len(roots) <= _FEW_ROWS else 1.0
-        texts = [
-            some
-            for i, (row, text) in enumerate(zip(roots, texts, strict=True))
-            for some in ((i and self._unruled(row, least)) or [text])
-        ]
+        unruled = [self._unruled(row, least) if i else [] for i, row in enumerate(roots)]
+        if 2 * sum(map(bool, unruled)) < len(roots) - 1:
+            unruled = [[]] * len(roots)  # where others are ruled, several lines are one row
+        texts = [some for rows, text in zip(unruled, texts, strict=True) for some in rows or [text]]
         used = [c for c in range(count) if any(row[c] for row in texts)]
         return caption, [[row[c] for c in used] for row in texts]
 
@@ -152,6 +151,13 @@ class Table:
         """Whether the columns of another table are in the same places."""
         return len(self._xs) == len(other._xs) and all(
             abs(here - there) <= _NEAR for here, there in zip(self._xs, other._xs, strict=True)
+        )
+
+    def is_rest_of(self, other: Table) -> bool:
+        """Whether another table has columns of the same widths, and thus may end where this begins."""
+        widths = ([right - left for left, right in pairwise(each._xs)] for each in (self, other))
+        return len(self._xs) == len(other._xs) and all(
+            abs(here - there) <= _NEAR for here, there in zip(*widths, strict=True)
         )
 
     def _texts(self, at: int) -> list[str]:
@@ -229,7 +235,7 @@ def _joined(lines: Iterable[str]) -> str:
     for each in lines:
         line = " ".join(each.split())
         line = line.rstrip(" .") if line.endswith("....") else line  # dot leaders
-        if text[-2:-1].isalpha() and text[-1:] == "-" and line[:1].islower():
+        if len(text) > 2 and text[-3:-1].isalpha() and text[-1] == "-" and line[:1].islower():
             text = text[:-1] + line
         else:
             text = f"{text} {line}".strip()

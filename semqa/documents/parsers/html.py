@@ -94,8 +94,10 @@ _LINKS = re.compile(
 )
 """Class names and ids of elements that are left out if all of their words are links."""
 
+_TRAIL = re.compile(r"[^>›»→/|]{1,40}(?: [>›»→/] [^>›»→/|]{1,60}){1,6}")
 _LONGEST_NOTICE = 2_000
 _LONGEST_JUMP = 60
+_LONGEST_VALUE = 40
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
@@ -187,12 +189,13 @@ class _Text:
         return "".join(self._parts).strip()
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
-        """Whether an element is hidden, a cookie notice, or only links before the ``h1``."""
+        """Whether an element is hidden, a cookie notice, or only links or a trail before the ``h1``."""
         before = self._around and element not in self._around and tag in _BEFORE_HEADING
         return (
             _is_hidden(element)
             or element in self._cookies
             or (before and _has_only_links(element, "", 1) and not _has_contact(element))
+            or (before and _is_trail(element))
             or (tag == "a" and not self._parts and _is_jump(element))
         )
 
@@ -201,6 +204,8 @@ class _Text:
         if tag in _HEADINGS:
             self._around = frozenset()
             self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
+        elif tag == "dt" and _is_explained(element):
+            self._write_block([f"###### {self._line(element)}"], tag)
         elif tag == "pre":
             lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
             # Indented as in Markdown, so that no line of code looks like a heading.
@@ -296,6 +301,9 @@ class _Text:
             self._break(2)
         else:
             self._break(_BREAKS.get(tag, 0))
+            before = element.getprevious()
+            if tag in ("a", "cite") and before is not None and not before.tail:
+                self._blank = True  # parted by their style
             if tag == "dd":
                 self._tight.append(True)
 
@@ -443,9 +451,22 @@ def _is_jump(link: Any) -> bool:
     )
 
 
+def _is_trail(element: Any) -> bool:
+    """Whether an element is a breadcrumb trail, such as "Home > Support > Returns"."""
+    return not _is_longer(element, _LONGEST_JUMP * 2) and (
+        _TRAIL.fullmatch(" ".join("".join(element.itertext()).split())) is not None
+    )
+
+
 def _has_contact(element: Any) -> bool:
     """Whether an element has a link to a phone number or an address."""
     return any(link.get("href", "").startswith(("tel:", "mailto:")) for link in element.iter("a"))
+
+
+def _is_explained(term: Any) -> bool:
+    """Whether a term of a definition list, such as a question, has a text below it, not a value."""
+    below = term.getnext()
+    return below is not None and below.tag == "dd" and _is_longer(below, _LONGEST_VALUE)
 
 
 def _is_note_mark(element: Any) -> bool:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.documents.document import clean
-from semqa.documents.parsers.drawn import drawings
+from semqa.documents.parsers.drawn import Table, drawings
 from semqa.documents.parsers.plain import table_lines
 from semqa.errors import InputError
 from semqa.extras import require
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
     from semqa.documents.parsers import Parsed
-    from semqa.documents.parsers.drawn import Box, Table
+    from semqa.documents.parsers.drawn import Box
 
 MIN_PAGES = 3
-"""Minimum number of pages with a line for it to be a header or footer."""
+"""Minimum number of pages with a line for it to be a header or footer; two if they are numbered."""
 
 EDGE_LINES = 3
 """Lines at an edge of a page that may be headers or footers."""
@@ -58,11 +58,13 @@ def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
     pages = [_without_print_marks(page) for page in pages]
     lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
     nonempty = sum(map(bool, lines))
-    if nonempty < MIN_PAGES:
+    if nonempty < 2:
         return list(pages)
     left = [page.split("\n") for page in pages]
-    for last in (False, True):
-        known = _repeated(lines, nonempty, last=last)
+    edges = [_repeated(lines, nonempty, last=last) for last in (False, True)]
+    if nonempty < MIN_PAGES and not any("\0" in key for known in edges for key in known):
+        return list(pages)
+    for known, last in zip(edges, (False, True), strict=True):
         left = [
             _without_edge(page, number, known, last=last) if page else page
             for number, page in enumerate(left)
@@ -88,7 +90,8 @@ def _repeated(lines: Sequence[Sequence[str]], nonempty: int, *, last: bool) -> s
         for key in {key for line in edge for key in _keys(line, number)}:
             seen[key] += 1
             sided[key, number % 2] += 1
-    often = {key for key, times in seen.items() if times >= MIN_PAGES and 2 * times > nonempty}
+    least = min(MIN_PAGES, nonempty)
+    often = {key for key, times in seen.items() if times >= least and 2 * times > nonempty}
     return often | {
         key for (key, _), times in sided.items() if times >= MIN_PAGES and times > 0.4 * nonempty
     }
@@ -111,7 +114,7 @@ def _without_edge(page: list[str], number: int, known: set[str], *, last: bool) 
 def _keys(line: str, number: int) -> Iterator[str]:
     """Yield keys that the line shares with its repeats: its text, and with a page number removed."""
     line = " ".join(line.split()).casefold()
-    if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line):
+    if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line) or _HEADING.match(line):
         return
     yield line
     for found in list(_NUMBER.finditer(line))[:MAX_NUMBERS]:
@@ -143,6 +146,11 @@ _MIN_FULL = 40
 """Minimum length of a full line; blocks of shorter lines are addresses or lists."""
 _SAME_PLACE = 2.0
 """Distance in points at which two lines of a column may begin."""
+_UNFINISHED = re.compile(
+    r"(?:,|\b(?:a|an|and|are|at|be|before|by|for|from|in|is|of|on|or|that|the|then|to|under|was|were|"
+    r"with))$"
+)
+"""The end of a line that is not the end of a sentence."""
 _LEADERS = re.compile(r"(?:\. ?){5}")
 """Dot leaders of a table of contents."""
 
@@ -158,6 +166,8 @@ _MAX_BETWEEN = 6
 _LONGEST_BOLD = 90
 _MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
+_BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)”\"’])$")
+"""What stands before the mark of a note, but not before an exponent."""
 
 _HEADING_SCALE = 1.12
 """Minimum ratio of a heading's font size to that of the text."""
@@ -184,14 +194,23 @@ def parse_pdf(name: str, data: bytes, limits: Limits) -> Parsed:
     for lines in raw:
         joined = join_lines(lines, words)
         if parts and joined:
-            goes_on = joined[0].islower() and parts[-1][-1] not in ".!?:"
-            parts.append(" " if goes_on else "\n\n")
+            parts.append(" " if _goes_on_next_page(parts[-1], joined) else "\n\n")
             at += len(parts[-1])
         starts.append(at)
         if joined:
             parts.append(joined)
             at += len(joined)
     return title, "".join(parts), tuple(starts)
+
+
+def _goes_on_next_page(page: str, after: str) -> bool:
+    """Whether a sentence goes on after a page break."""
+    line = page[page.rfind("\n") + 1 :]
+    if after[0].islower():
+        return line[-1] not in ".!?:"
+    prose = len(line) >= _MIN_FULL and not _ROW.fullmatch(line) and not _HEADING.match(line)
+    number = after[0].isdecimal() and not _ITEM.match(after)
+    return prose and (_UNFINISHED.search(line) is not None or (number and line[-1].isalpha()))
 
 
 def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
@@ -269,7 +288,7 @@ def _page_lines(
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[_Line | Table] = []
-    for letters in _by_column(lines):
+    for letters in _by_column(_with_rest(lines)):
         for table, some in _by_table(letters, tables):
             if table is None:
                 found.append(_line(some, bullets))
@@ -278,6 +297,29 @@ def _page_lines(
         for table in tables:
             table.end_line()
     return found
+
+
+def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
+    """Join the lines that PDFium splits after a superscript."""
+    joined: list[list[_Letter]] = []
+    for line in lines:
+        shown, before = _shown(line), _shown(joined[-1]) if joined else []
+        if (
+            shown
+            and before
+            and _is_raised(before[-1], before[0])
+            and abs(before[0].place - shown[0].place) < 1
+            and shown[0].left > before[-1].left
+        ):
+            joined[-1] += line
+        else:
+            joined.append(list(line))
+    return joined
+
+
+def _is_raised(letter: _Letter, base: _Letter | _Line) -> bool:
+    """Whether a letter is a superscript; places are in points, sizes in half points."""
+    return letter.size < 0.8 * base.size and letter.place > base.place + base.size / 10
 
 
 def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
@@ -374,12 +416,20 @@ def _lines(
         yield each
         return
     caption, rows = each.rows()
+    at = page.index(each)
+    above = page[at - 1] if at else None
+    if isinstance(above, Table) and each.is_rest_of(above):  # in the next column
+        rows = rows[1:] if rows[:1] == [above.header] else rows
+        each.header = above.header
+        for line in table_lines([above.header, *rows])[2:]:
+            yield _Line(line.translate(_LIGATURES), is_row=True)
+        return
     if caption:
         yield _Line(caption, is_row=True)
     elif (
         before is not None
         and each.goes_on(before)
-        and page.index(each) <= _MAX_BETWEEN
+        and at <= _MAX_BETWEEN
         and rows
         and len(before.header) == len(rows[0])
         and before.header != rows[0]
@@ -399,13 +449,19 @@ def _last_table(page: Sequence[_Line | Table]) -> Table | None:
 
 
 def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
-    text = "".join(letter.text for letter in letters).translate(_LIGATURES)
-    shown = [letter for letter in letters if not letter.text.isspace()]
+    shown = _shown(letters)
     if not shown:
-        return _Line(text)
+        return _Line("".join(letter.text for letter in letters))
     size = Counter(letter.size for letter in shown).most_common(1)[0][0]
     place = next(letter.place for letter in shown if letter.size == size)
     left = shown[0].left
+    text = ""
+    base = _Line("", place, size)
+    for raised, some in groupby(letters, key=lambda letter: _is_raised(letter, base)):
+        part = "".join(letter.text for letter in some)
+        if not (raised and _MARK.fullmatch(part.strip()) and _BEFORE_MARK.search(text)):
+            text += part
+    text = text.translate(_LIGATURES)
     if any(
         box.right <= left < box.right + size
         and 2 * (box.bottom - place) > -1
@@ -524,7 +580,12 @@ def _bold_headings(page: Sequence[_Line], usual: int, pitch: float) -> set[int]:
             and not after.bold
             and not after.text.strip()[:1].islower()
             and abs(line.place - after.place) > pitch / 2
-            and (before is None or before.is_row or _is_apart(before, line, pitch))
+            and (
+                before is None
+                or before.is_row
+                or before.place < line.place  # the end of a column, or a footer
+                or _is_apart(before, line, pitch)
+            )
             and sum(map(str.isalpha, text)) > 1
             and len(text) <= _LONGEST_BOLD
             and text[-1] not in ".,;:!"
@@ -590,8 +651,8 @@ def join_lines(text: str, words: set[str]) -> str:
     """Join the lines of a page into paragraphs.
 
     A line continues on the next one if it is about as long as the page or, in a paragraph of even
-    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen if the
-    document has the hyphenated form elsewhere.
+    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen after a
+    single letter ("e-mail"), and if the document has the hyphenated form elsewhere.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
@@ -604,7 +665,9 @@ def join_lines(text: str, words: set[str]) -> str:
     parts: list[str] = []
     for here, after, full in zip(lines, [*lines[1:], ""], fulls, strict=True):
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
-        wide = 0.65 * full if after[:1].islower() else 0.85 * full
+        unfinished = after[:1].islower() or _UNFINISHED.search(here)
+        wide = 0.65 * full if unfinished else 0.85 * full
+        item = _ITEM.match(after) and here.count("(") <= here.count(")")
         if not here or here == "• ":
             parts.append(here or "\n")
         elif _HEADING.match(here):
@@ -614,9 +677,11 @@ def join_lines(text: str, words: set[str]) -> str:
         elif broken and _goes_on(broken[1], after, words):
             rest = _WORD.match(after)
             second = rest[0] if rest else ""
-            keep = f"{broken[1]}-{second}" in words and f"{broken[1]}{second}" not in words
+            keep = len(broken[1]) == 1 or (
+                f"{broken[1]}-{second}" in words and f"{broken[1]}{second}" not in words
+            )
             parts.append(here if keep else here[:-1])
-        elif after and len(here) >= wide and not _ITEM.match(after) and not _HEADING.match(after):
+        elif after and len(here) >= wide and not item and not _HEADING.match(after):
             parts.append(f"{here} ")
         else:
             parts.append(f"{here}\n")

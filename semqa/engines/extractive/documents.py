@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.documents.structure import DECIDES, NEGATES
+from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
 from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, question_terms, read_units
@@ -44,6 +44,15 @@ _NEXT_PART = re.compile(
     r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
     re.IGNORECASE,
 )
+_EACH = re.compile(
+    r"(?P<head>.+?) (?P<items>(?P<preposition>at|by|for|from|in|on|to|with) [^,;?]+?"
+    r"(?:,? (?:and )?(?P=preposition) [^,;?]+?)*,? and (?P=preposition) [^,;?]+)\?*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question about each of several things, such as "How long is it at home and at work?"."""
+_ASKS_WHICH = re.compile(
+    r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
+)
 _ASKS_FOR_ALL = re.compile(
     r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
     re.IGNORECASE | re.DOTALL,
@@ -63,7 +72,8 @@ _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 _PRONOUN = re.compile(
     r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|"
     r"(?:then|otherwise|after that|in that case)\b|"
-    r"to \w+ (?:it|them|one)\b|"
+    r"to \w+ (?:it|them|one)\b|during (?:the|this|that) (?:period|time|works?)\b|"
+    r"(?:you|we) (?:can|may|must|need not|should) \w+ (?:it|them)\b|"
     r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
     re.IGNORECASE,
 )
@@ -90,6 +100,13 @@ _INSTRUCTS = re.compile(
 """A sentence that tells the reader to do something."""
 _ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
 """A sentence that is nothing without the one after it, such as "No, there were not 400"."""
+_ASKED = re.compile(
+    r"\b(?:asked|enquired|inquired|queried|questioned|wanted to know)\b", re.IGNORECASE
+)
+_REPLIED = re.compile(
+    r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
+    re.IGNORECASE,
+)
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never\W*$|"
@@ -221,8 +238,14 @@ def _parts(question: str) -> list[str]:
         ['How much is the deposit', 'when is it due']
         >>> _parts("Which keys need a deposit, and how much is it?")
         ['Which keys need a deposit']
+        >>> _parts("How much notice is needed at work and at school?")
+        ['How much notice is needed at work', 'How much notice is needed at school']
     """
-    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question))
+    subject, colon, rest = question.rpartition(": ")
+    parts = [f"{subject}{colon}{part.strip(' ,;?')}" for part in _NEXT_PART.split(rest)]
+    if len(parts) == 1 and (each := _EACH.fullmatch(question.strip())):
+        items = re.split(rf",? (?:and )?(?={each['preposition']} )", each["items"])
+        parts = [f"{each['head'].rstrip(',:')} {item}" for item in items]
     return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
@@ -309,6 +332,20 @@ def _rate_units(reading: Reading) -> dict[int, _Rated]:
     return out
 
 
+def _named_by(units: Units, u: int) -> list[int]:
+    """Return the heading of an item if it names one of several lists, such as those of tariffs."""
+    found = units.structure.units
+    above = found[u].headings[-1:]
+    if found[u].kind != "item" or not above or found[above[0]].kind != "heading":
+        return []
+    listed = {
+        unit.headings[-1]
+        for unit in found
+        if unit.kind == "item" and unit.headings[:-1] == found[u].headings[:-1] and unit.headings
+    }
+    return [*above] if len(listed) > 1 else []
+
+
 def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
     """Return the units to quote, by document, the best document first, in reading order.
 
@@ -316,6 +353,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
     """
     found, chances = reading.found, reading.judgement.chances
+    asks_which = _ASKS_WHICH.match(found.question) is not None
     asks_how = ASKS_HOW.match(found.question) is not None
     rows = _chosen(reading)
     chosen = {found.places[row] for row in rows}
@@ -329,7 +367,8 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
             if asks_how
             else []
         )
-        more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps)}
+        names = _named_by(found.sources[s], u) if asks_which else []
+        more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps, *names)}
         members = [(s, member) for member in _members(found.sources[s], u)]
         if not chosen.intersection(members):  # a lead-in alone is no answer
             more |= dict.fromkeys(members, 0.0)
@@ -444,8 +483,8 @@ def _needed(units: Units, u: int) -> list[int]:
     while over is not None:
         out.append(over)
         over = found[over].over
-    if found[u].headings and NEGATES.search(units.texts[found[u].headings[-1]]):
-        out.append(found[u].headings[-1])
+    named = AMOUNT.match(units.texts[u]) is not None
+    out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1)
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
@@ -453,7 +492,8 @@ def _needed(units: Units, u: int) -> list[int]:
     if after is None and units.texts[u].endswith("?"):
         after = _reply(units, u)
     if after is not None and (
-        _ASKS_OR_DENIES.search(units.texts[u])
+        (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
+        or _ASKS_OR_DENIES.search(units.texts[u])
         or _QUALIFIES.search(units.texts[after])
         or DECIDES.fullmatch(units.texts[after])
     ):

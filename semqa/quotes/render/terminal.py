@@ -33,6 +33,8 @@ _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
 _CLAIM = "underline"
 _CONTEXT = 60
+_MARKUP = re.compile(r"^[ \t]*(?:#{1,6} |\|[ :|-]+\|[ \t]*$)", re.MULTILINE)
+"""Marks of headings, and rulers of tables, around quotes."""
 _VERDICT = {
     Verdict.QUOTED: "green",
     Verdict.UNVERIFIED: "red",
@@ -116,10 +118,10 @@ def sources_text(answer: QuotedAnswer) -> Text:
         if text:
             text.append("\n")
         text.append(f"[{number}] ", style=f"bold {source_colour(number)}")
-        scores = [q.relevance for q in answer.quotes if q.verified and q.source == number]
-        relevance = ", ".join(percent(score) for score in scores if score is not None)
-        if relevance:
-            text.append(f"(relevance {relevance}) ", style="dim")
+        quotes = (quote for quote in answer.quotes if quote.verified and quote.source == number)
+        scores = [quote.relevance for quote in quotes if quote.relevance is not None]
+        if scores:  # the highest, because others may be of titles or headers of tables
+            text.append(f"(relevance {percent(max(scores))}) ", style="dim")
         fields = [quoted_pieces(answer, number, "title")] if source.title else []
         body = quoted_pieces(answer, number, "body")
         if any(piece.quotes for piece in body) or not source.title:
@@ -132,7 +134,8 @@ def sources_text(answer: QuotedAnswer) -> Text:
                     gap = "… " if not place else " …" if place + 1 == len(pieces) else " … "
                     text.append(gap, style="dim")
                     continue
-                shown = safe_text(re.sub(r"\s+", " ", piece.text))
+                plain = piece.text if piece.quotes else _MARKUP.sub("", piece.text)
+                shown = safe_text(re.sub(r"\s+", " ", plain))
                 text.append(shown, style=source_colour(number) if piece.quotes else "dim")
         if address := web_address(source.url):
             text.append(f"\n    {safe_text(address)}", style="dim underline")
