@@ -51,12 +51,11 @@ MOST_CLAIMS = 5
 """Most claims listed by name; the rest are counted."""
 
 
-def _doubt(answer: QuotedAnswer) -> str:
-    """Return why readers should check that the answer fits the question; empty if they need not."""
-    if answer.answerable is not None and answer.answerable < DOUBTFUL:
-        return "; the sources may lack the answer"
-    low = answer.relevance is not None and answer.relevance < LOW
-    return "; see whether it answers the question" if low else ""
+def _is_doubtful(answer: QuotedAnswer) -> bool:
+    """Whether the quotes may not answer the question."""
+    return (answer.answerable is not None and answer.answerable < DOUBTFUL) or (
+        answer.relevance is not None and answer.relevance < LOW
+    )
 
 
 def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
@@ -65,8 +64,9 @@ def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
     It needs the verdict ``quoted``, no quote that cuts a word, no part of the question without an
     answer, and a relevance that is not low.
     """
-    doubtful = _doubt(answer) or answer.unanswered or any(quote.cut for quote in answer.quotes)
-    return answer.verdict(question) is Verdict.QUOTED and not doubtful
+    if _is_doubtful(answer) or answer.unanswered or any(quote.cut for quote in answer.quotes):
+        return False
+    return answer.verdict(question) is Verdict.QUOTED
 
 
 def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
@@ -105,7 +105,8 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
             f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."
         )
     if answer.relevance is not None:
-        sentences.append(f"Relevance: {percent(answer.relevance)}{_doubt(answer)}.")
+        doubt = "; it may not answer the question" if _is_doubtful(answer) else ""
+        sentences.append(f"Relevance: {percent(answer.relevance)}{doubt}.")
     sentences += [f"No clear answer to: “{' '.join(part.split())}”." for part in answer.unanswered]
     return " ".join(sentences)
 

@@ -28,15 +28,13 @@ export function outcome(quote) {
   return `Verified, ${noteOf(quote) || "character for character"}${suffix}`;
 }
 
-// Why readers should check that an answer fits the question; empty if they need not.
-function doubt({ relevance = null, answerable = null }) {
-  if (answerable !== null && answerable < DOUBTFUL) return "; the sources may lack the answer";
-  return relevance !== null && relevance < LOW ? "; see whether it answers the question" : "";
-}
+// Whether the quotes may not answer the question.
+const isDoubtful = ({ relevance = null, answerable = null }) =>
+  (answerable !== null && answerable < DOUBTFUL) || (relevance !== null && relevance < LOW);
 
 // Whether an answer has a tick, the same as semqa.quotes.render.common.has_tick.
 export const hasTick = ({ verdict, quotes, relevance, answerable, unanswered = [] }) =>
-  verdict === "quoted" && !doubt({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
+  verdict === "quoted" && !isDoubtful({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
 
 export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
@@ -66,7 +64,10 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const more = claims.length - MOST_CLAIMS;
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
-  if (relevance !== null) sentences.push(`Relevance: ${percent(relevance)}${doubt({ relevance, answerable })}.`);
+  if (relevance !== null) {
+    const doubt = isDoubtful({ relevance, answerable }) ? "; it may not answer the question" : "";
+    sentences.push(`Relevance: ${percent(relevance)}${doubt}.`);
+  }
   for (const part of unanswered) sentences.push(`No clear answer to: “${part.trim().replace(SPACES, " ")}”.`);
   return sentences.join(" ");
 }
