@@ -130,6 +130,7 @@ _COUNTED = re.compile(
 _LETTER, _LETTERS = re.compile(r"\b[^\W\d_]\.$"), re.compile(r"[^\W\d_]{1,2}\.")
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
+_BOXES = frozenset("☐☑☒✓✔✗✘")
 _JOINERS = frozenset("\u200d\ufe0f")
 _LABEL_WORDS, _CAPITAL_WORDS = 3, 8
 """A first sentence of at most this many words ("Night mode."), or as many in capitals, labels the next."""
@@ -234,6 +235,8 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     if after >= end:
         return True
     following = _first_letter(text, after)
+    if following in _BOXES:
+        return False  # a question of a form, with its answer
     if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":

@@ -11,7 +11,7 @@ from email import message_from_bytes
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.policy import default
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents.document import clean
@@ -97,7 +97,7 @@ _LINKS = re.compile(
 _TRAIL = re.compile(r"[^>›»→/|]{1,40}(?: [>›»→/] [^>›»→/|]{1,60}){1,6}")
 _LONGEST_NOTICE = 2_000
 _LONGEST_JUMP = 60
-_LONGEST_VALUE = 40
+_LONGEST_VALUE, _TERM_WORDS = 40, 4
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
@@ -300,7 +300,7 @@ class _Text:
         elif tag == "br" and self._breaks:
             self._break(2)
         else:
-            self._break(_BREAKS.get(tag, 0))
+            self._break(2 if tag == "div" and _is_paragraph(element) else _BREAKS.get(tag, 0))
             before = element.getprevious()
             if tag in ("a", "cite") and before is not None and not before.tail:
                 self._blank = True  # parted by their style
@@ -320,7 +320,7 @@ class _Text:
         elif tag in ("b", "strong") and _begins_paragraph(element):
             self._end_question()
         elif tag != "br" and tag not in _HEADINGS:
-            self._break(_BREAKS.get(tag, 0))
+            self._break(2 if tag == "div" and _is_paragraph(element) else _BREAKS.get(tag, 0))
 
     def _item_mark(self, element: Any) -> str:
         style, number = self._lists[-1] if self._lists else ("", 0)
@@ -464,9 +464,20 @@ def _has_contact(element: Any) -> bool:
 
 
 def _is_explained(term: Any) -> bool:
-    """Whether a term of a definition list, such as a question, has a text below it, not a value."""
+    """Whether a term of a definition list is a phrase or question, with a text below it."""
     below = term.getnext()
+    if len("".join(term.itertext()).split()) < _TERM_WORDS:
+        return False
     return below is not None and below.tag == "dd" and _is_longer(below, _LONGEST_VALUE)
+
+
+def _is_paragraph(block: Any) -> bool:
+    """Whether a ``div`` is a paragraph: a text of some length without other blocks."""
+    return (
+        _is_longer(block, _LONGEST_JUMP)
+        and next((each for each in block.iterdescendants(*_BREAKS) if each.tag != "br"), None)
+        is None
+    )
 
 
 def _is_note_mark(element: Any) -> bool:
@@ -611,6 +622,7 @@ def _front_matter(source: str) -> tuple[str, str]:
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _TEXTS = ("text/plain", "text/html")
+_QUOTED = re.compile(r"(?:>[ \t]?)+")
 
 
 def parse_email(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
@@ -630,8 +642,29 @@ def parse_email(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG0
     lines = [f"{key}: {value}" for key, value in header.items()]
     if files:
         lines.append(f"Attachments: {', '.join(files)}")
-    text = "\n\n".join(["\n".join(lines), *filter(None, texts)])
+    text = _unwrapped("\n\n".join(["\n".join(lines), *filter(None, texts)]))
     return header.get("Subject", ""), text, ()
+
+
+def _unwrapped(text: str) -> str:
+    """Join the lines of quoted messages that were wrapped, so that "> " is not inside sentences."""
+    lines = text.split("\n")
+    longest = max((len(line) for line in lines if line.startswith(">")), default=0)
+    parts = lines[:1]
+    for before, line in pairwise(lines):
+        above, mark = _QUOTED.match(before), _QUOTED.match(line)
+        rest = line[mark.end() :] if mark else ""
+        if (
+            above
+            and mark
+            and above[0].count(">") == mark[0].count(">")
+            and rest[:1].isalnum()
+            and len(before) + 1 + len(rest.split()[0]) > longest
+        ):
+            parts += [" ", rest]
+        else:
+            parts += ["\n", line]
+    return "".join(parts)
 
 
 def _field(message: EmailMessage, key: str) -> str:

@@ -32,7 +32,7 @@ MAX_EDGE_LINE = 200
 """Maximum length of a header or footer line."""
 
 MAX_NUMBERS = 4
-"""Numbers in a line that are considered as page numbers."""
+"""Numbers at each end of a line that are considered as page numbers."""
 
 _NUMBER = re.compile(r"\d{1,6}")
 _ROW = re.compile(r"\|.*\|")
@@ -117,7 +117,8 @@ def _keys(line: str, number: int) -> Iterator[str]:
     if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line) or _HEADING.match(line):
         return
     yield line
-    for found in list(_NUMBER.finditer(line))[:MAX_NUMBERS]:
+    numbers = list(_NUMBER.finditer(line))
+    for found in {*numbers[:MAX_NUMBERS], *numbers[-MAX_NUMBERS:]}:
         counted = int(found[0]) - number
         yield f"{line[: found.start()]}\0{counted}\0{line[found.end() :]}"
 
@@ -130,7 +131,7 @@ _HYPHENS = (0x02, 0xFFFE)
 """PDFium's characters for a hyphen at the end of a line."""
 
 _NO_TITLES = re.compile(
-    r"(?i)^(untitled|microsoft (word|powerpoint|excel)\b.*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf))?$"
+    r"(?i)^(untitled|microsoft (word|powerpoint|excel)\b.*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
@@ -147,7 +148,7 @@ _MIN_FULL = 40
 _SAME_PLACE = 2.0
 """Distance in points at which two lines of a column may begin."""
 _UNFINISHED = re.compile(
-    r"(?:,|\b(?:a|an|and|are|at|be|before|by|for|from|in|is|of|on|or|that|the|then|to|under|was|were|"
+    r"(?:,|\b(?:a|after|an|and|are|at|be|before|by|for|from|in|is|of|on|or|that|the|then|to|under|was|were|"
     r"with))$"
 )
 """The end of a line that is not the end of a sentence."""
@@ -164,6 +165,11 @@ _MAX_BETWEEN = 6
 """Lines above or below a table that goes on the next page."""
 
 _LONGEST_BOLD = 90
+_COLUMN_GAP, _ROW_PITCH = 1.8, 2.2
+"""Minimum distance between letters in two columns, and maximum one between rows, in font sizes."""
+_MAX_COLUMNS, _LONGEST_NAME = 30, 40
+_FIGURE = re.compile(r"\d|^[-–—]?$")
+"""A number, or an empty cell."""
 _MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
 _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)”\"’])$")
@@ -288,7 +294,16 @@ def _page_lines(
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[_Line | Table] = []
-    for letters in _by_column(_with_rest(lines)):
+    ordered = list(_by_column(_with_rest(lines)))
+    aligned = dict(_aligned_rows(ordered, tables))
+    until = 0
+    for at, letters in enumerate(ordered):
+        if at in aligned:
+            until, rows, headless = aligned[at]
+            texts = (line.translate(_LIGATURES) for line in table_lines(rows, headless=headless))
+            found += [_Line(text, is_row=True) for text in texts]
+        if at < until:
+            continue
         for table, some in _by_table(letters, tables):
             if table is None:
                 found.append(_line(some, bullets))
@@ -383,6 +398,126 @@ def _are_columns(left: Sequence[Sequence[_Letter]], right: Sequence[Sequence[_Le
     )
 
 
+class _Cell(NamedTuple):
+    """Text of a line between two wide gaps, or the extent of a column, in points."""
+
+    left: float
+    right: float
+    text: str = ""
+    bold: bool = False
+
+    def meets(self, other: _Cell) -> bool:
+        return self.left < other.right and other.left < self.right
+
+
+def _cells(line: Sequence[_Letter]) -> list[_Cell]:
+    cells: list[_Cell] = []
+    last: _Letter | None = None
+    for each in line:
+        if each.text.isspace():
+            cells[-1:] = [cell._replace(text=cell.text + " ") for cell in cells[-1:]]
+            continue
+        right = each.left + each.size / 4  # the mean width of a letter is half its height
+        if last is None or each.left - last.left > _COLUMN_GAP * each.size / 2:
+            cells.append(_Cell(each.left, right, each.text, each.bold))
+        else:
+            cell = cells[-1]
+            cells[-1] = _Cell(cell.left, right, cell.text + each.text, cell.bold and each.bold)
+        last = each
+    return cells
+
+
+def _aligned_rows(
+    lines: Sequence[Sequence[_Letter]], tables: Sequence[Table]
+) -> Iterator[tuple[int, tuple[int, list[list[str]], bool]]]:
+    """Yield tables without rules: lines of at least two cells that are aligned.
+
+    Yields the index of the first line, that after the last, the rows, and whether there is no header.
+    """
+    at = 0
+    while at < len(lines):
+        columns = _cells(lines[at])
+        rows = [columns]
+        last = at + 1
+        while (
+            1 < len(columns) <= _MAX_COLUMNS
+            and last < len(lines)
+            and _is_below(lines[last - 1], lines[last], tables)
+            and (placed := _place(_cells(lines[last]), columns))
+        ):
+            row, columns = placed
+            if row[0].text:
+                rows.append(row)
+            else:  # the rest of a wrapped row
+                rows[-1] = [
+                    above._replace(text=f"{above.text} {cell.text}".strip())
+                    for above, cell in zip(rows[-1], row, strict=True)
+                ]
+            last += 1
+        if _is_table(rows):
+            texts = [[cell.text for cell in row] for row in rows]
+            yield at, (last, texts, _is_headless(rows))
+        at = last
+
+
+def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
+    before, after = _shown(above), _shown(line)
+    if not before or not after or any(t.has(after[0].left, after[0].place) for t in tables):
+        return False
+    step = before[0].place - after[0].place
+    return (
+        abs(before[0].size - after[0].size) <= 0.2 * after[0].size
+        and 0 < step <= _ROW_PITCH * after[0].size / 2
+    )
+
+
+def _place(
+    cells: Sequence[_Cell], columns: Sequence[_Cell]
+) -> tuple[list[_Cell], list[_Cell]] | None:
+    """Return a row with a cell for each column, and the columns, widened; None if they do not fit."""
+    if len(cells) > len(columns):
+        return None
+    row = [_Cell(column.left, column.right) for column in columns]
+    wider = list(columns)
+    for cell in cells:
+        met = [i for i, column in enumerate(columns) if cell.meets(column)]
+        if len(met) != 1 or row[met[0]].text:
+            return None
+        (i,) = met
+        row[i] = cell
+        wider[i] = _Cell(min(columns[i].left, cell.left), max(columns[i].right, cell.right))
+    if any(left.right >= right.left for left, right in pairwise(wider)):
+        return None
+    return row, wider
+
+
+def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
+    """Whether aligned lines are a table, rather than two columns of text."""
+    if len(rows) < _MIN_COLUMN:
+        return False
+    full = [row for row in rows if all(cell.text for cell in row)]
+    if len(rows[0]) > 2:
+        return 2 * len(full) >= len(rows)
+    lefts = [row[1].left for row in full]
+    labels = all(row[0].text.rstrip().endswith(":") for row in rows)  # lines of their own
+    short = not labels and all(len(row[0].text) <= _LONGEST_NAME for row in rows)
+    return len(full) == len(rows) and short and max(lefts) - min(lefts) <= _SAME_PLACE
+
+
+def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
+    """Whether the first of aligned rows is no header: not bold, and not words above numbers."""
+    first, *others = rows
+    if all(cell.bold for cell in first) and not all(cell.bold for row in others for cell in row):
+        return False
+    if any(_FIGURE.search(cell.text) for cell in first[1:]):
+        return True
+    figures = [
+        sum(_FIGURE.search(row[c].text) is not None for row in others) for c in range(1, len(first))
+    ]
+    of_figures = figures.count(len(others))
+    return of_figures <= len(figures) - of_figures - figures.count(0)
+
+
 def _by_table(
     letters: Sequence[_Letter], tables: Sequence[Table]
 ) -> list[tuple[Table | None, list[_Letter]]]:
@@ -459,8 +594,8 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
     base = _Line("", place, size)
     for raised, some in groupby(letters, key=lambda letter: _is_raised(letter, base)):
         part = "".join(letter.text for letter in some)
-        if not (raised and _MARK.fullmatch(part.strip()) and _BEFORE_MARK.search(text)):
-            text += part
+        note = raised and _MARK.fullmatch(part.strip()) and _BEFORE_MARK.search(text)
+        text += part[len(part.rstrip()) :] if note else part
     text = text.translate(_LIGATURES)
     if any(
         box.right <= left < box.right + size
@@ -579,6 +714,7 @@ def _bold_headings(page: Sequence[_Line], usual: int, pitch: float) -> set[int]:
             and line.size >= usual
             and not after.bold
             and not after.text.strip()[:1].islower()
+            and not (before is not None and _UNFINISHED.search(before.text.rstrip()))
             and abs(line.place - after.place) > pitch / 2
             and (
                 before is None
@@ -604,6 +740,12 @@ def _contents(page: Sequence[_Line], heads: set[int], names: set[str]) -> set[in
     ):
         run = list(some)
         if listed and len(run) > 2:
+            found.update(run)
+    for led, some in groupby(
+        range(len(page)), key=lambda i: _LEADERS.search(page[i].text) is not None
+    ):
+        run = list(some)
+        if led and len(run) > 2:
             found.update(run)
     return found
 
