@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Sequence
 from itertools import chain
 
 import docx as python_docx
@@ -843,3 +845,77 @@ def test_a_term_with_a_text_below_it_is_a_heading() -> None:
 def test_links_side_by_side_are_words() -> None:
     page = b"<p>More: <a href=/a>Features</a><a href=/b>Status</a></p>"
     assert extract("a.html", page).text == "More: Features Status"
+
+
+def aligned(*rows: Sequence[str], top: int = 700) -> list[str]:
+    return [
+        written(72 + 110 * i, top - 15 * r, text)
+        for r, row in enumerate(rows)
+        for i, text in enumerate(row)
+    ]
+
+
+def test_aligned_lines_of_a_pdf_are_a_table() -> None:
+    rows = [("Station", "Nitrate (mg/l)", "Status"), ("Old Wharf", "25.7", "Fair")]
+    rows += [("Sedgeley", "24.5", "Good"), ("Cold Harbour", "18.2", "Good")]
+    found = drawn_pdf(written(72, 740, "Annual means:"), *aligned(*rows))
+    assert found.split("\n")[2:] == [
+        "| Station | Nitrate (mg/l) | Status |",
+        "| --- | --- | --- |",
+        *[f"| {' | '.join(row)} |" for row in rows[1:]],
+    ]
+
+
+def test_names_beside_values_of_a_pdf_are_rows_without_a_header() -> None:
+    rows = [("Account", "7741 2093"), ("Tariff", "Saver 18M"), ("Exit fee", "75 pounds")]
+    assert drawn_pdf(*aligned(*rows)).split("\n") == [
+        "| | |",
+        "| --- | --- |",
+        *[f"| {' | '.join(row)} |" for row in rows],
+    ]
+
+
+@given(st.lists(st.lists(st.text("ab 1.|", max_size=8), min_size=1, max_size=4), max_size=8))
+@settings(max_examples=30, deadline=None)
+def test_aligned_lines_lose_no_text(rows: list[list[str]]) -> None:
+    found = drawn_pdf(written(72, 740, "Rows:"), *aligned(*rows))
+    for text in {text for row in rows for text in row if text.strip(" .|1")}:
+        assert "".join(c for c in text if c in "ab") in re.sub(r"[^ab]", "", found)
+
+
+def test_a_footer_with_many_numbers_counts_pages() -> None:
+    pages = [f"Text {word}.\nLtd 998 231 555 0123 44 Page {i}" for i, word in enumerate("ab", 1)]
+    assert without_headers_and_footers(pages) == ["Text a.", "Text b."]
+
+
+def test_a_header_of_two_rows_of_a_word_table_is_one() -> None:
+    made = python_docx.Document()
+    table = made.add_table(rows=3, cols=3)
+    for i, text in enumerate(["Space", "Price", "", "", "Peak", "Night", "Hall", "54", "39"]):
+        table.cell(i // 3, i % 3).text = text
+    table.cell(0, 0).merge(table.cell(1, 0))
+    table.cell(0, 1).merge(table.cell(0, 2))
+    out = io.BytesIO()
+    made.save(out)
+    assert extract("a.docx", out.getvalue()).text.split("\n") == [
+        "| Space | Price Peak | Price Night |",
+        "| --- | --- | --- |",
+        "| Hall | 54 | 39 |",
+    ]
+
+
+def test_wrapped_lines_of_a_quoted_message_are_joined() -> None:
+    message = (
+        "> They cannot do it earlier than in June as\n> their new house is not ready yet.\n> Jo"
+    )
+    found = extract("a.eml", f"Subject: Hi\n\nSee below.\n{message}\n".encode()).text
+    assert found.split("\n")[-2:] == [
+        "> They cannot do it earlier than in June as their new house is not ready yet.",
+        "> Jo",
+    ]
+
+
+def test_a_long_div_is_a_paragraph() -> None:
+    text = "You are far from alone, and there are several ways to make your visit easier for you."
+    page = f"<div>I am afraid.</div><div>{text}</div><div>Where?</div>"
+    assert extract("a.html", page.encode()).text == f"I am afraid.\n\n{text}\n\nWhere?"

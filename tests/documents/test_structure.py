@@ -507,3 +507,8 @@ def test_a_price_is_no_heading() -> None:
 def test_a_line_to_fill_in_is_no_content() -> None:
     text = "The meeting closed at nine.\n\nSigned ............ Mayor Date ..........\n"
     assert [unit.kind for unit in read_structure(text).units] == ["sentence", "meta"]
+
+
+def test_a_question_of_a_form_keeps_its_answer() -> None:
+    (unit,) = read_structure("Are you related to a trustee? ☒ Yes ☐ No").units
+    assert unit.end == len("Are you related to a trustee? ☒ Yes ☐ No")

@@ -449,6 +449,10 @@ def test_what_was_decided_or_replied_is_quoted_too(found: str) -> None:
         ("Were there 412 toasters?", "No, there were not 412 toasters. We counted 37."),
         ("Who decides on a new machine?", "Sue decides on a new machine. Above that we vote."),
         ("What did Ann ask about the bus?", "Ann asked about the bus. Ben replied that it is old."),
+        (
+            "What does it cost to cancel a session?",
+            "To cancel a session ten days ahead or earlier: nothing. Less than ten days: half.",
+        ),
         ("Who may open the valve?", "The valve is old. You may open it."),
     ],
 )
@@ -485,6 +489,18 @@ def test_a_plan_is_named_by_its_heading() -> None:
     found = quotes("Which plan has telephone support?", PLANS)
     assert {"Team", "Telephone support"} <= set(found)
     assert quotes("What does Team cost a month?", PLANS)[:2] == ["Team", "£24/month"]
+
+
+def test_a_ticket_is_quoted_with_its_price() -> None:
+    tickets = "Adult weekend\n£148\nincl. camping\nYouth weekend (11–17)\n£85\nwith an adult only"
+    text = f"# Fair\n\nThe fair of the town takes place on the meadow.\n\n{tickets}\n\nEnd of text."
+    (found,) = quotes("What does a youth weekend ticket cost?", text)
+    assert "Youth weekend (11–17)\n£85\nwith an adult only" in found
+
+
+def test_a_term_is_quoted_with_its_definition() -> None:
+    text = "# Contact\n\n## Parking\n\nTwo bays in Cross Lane\n\n## Office\n\nFirst floor"
+    assert quotes("Where are the bays?", text) == ["Parking", "Two bays in Cross Lane"]
 
 
 def test_a_question_about_several_things_has_several_parts() -> None:

@@ -107,6 +107,12 @@ _REPLIED = re.compile(
     r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
     re.IGNORECASE,
 )
+_CASE = re.compile(
+    r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
+    r"at least|between|up to)\b[^.:]{,40}: \S",
+    re.IGNORECASE,
+)
+"""One of several cases, such as "Less than three days: the full fee."; it needs the others."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never\W*$|"
@@ -483,12 +489,18 @@ def _needed(units: Units, u: int) -> list[int]:
     while over is not None:
         out.append(over)
         over = found[over].over
-    named = AMOUNT.match(units.texts[u]) is not None
+    named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1)
-    if before is not None and _PRONOUN.match(units.texts[u]):
+    if before is not None and (_PRONOUN.match(units.texts[u])):
         out.append(before)
     after = _neighbour(units, u, 1)
+    out += _rest(units, u)
+    for step in (1, -1):
+        at = _neighbour(units, u, step)
+        while at is not None and _CASE.search(units.texts[u]) and _CASE.search(units.texts[at]):
+            out.append(at)
+            at = _neighbour(units, at, step)
     if after is None and units.texts[u].endswith("?"):
         after = _reply(units, u)
     if after is not None and (
@@ -498,6 +510,35 @@ def _needed(units: Units, u: int) -> list[int]:
         or DECIDES.fullmatch(units.texts[after])
     ):
         out.append(after)
+    return out
+
+
+def _is_value(units: Units, u: int) -> bool:
+    """Whether a unit is a phrase right below a short heading, such as a definition below its term."""
+    found = units.structure.units
+    return (
+        found[u].kind == "sentence"
+        and found[u].headings[-1:] == (u - 1,)
+        and len(units.texts[u - 1].split()) <= LEAST_WORDS
+        and units.texts[u][-1].isalnum()
+        and ":" not in units.texts[u]
+        and "\n" not in units.structure.of(u)
+        and _neighbour(units, u, 1) is None
+    )
+
+
+def _rest(units: Units, u: int) -> list[int]:
+    """Return the price below a line that is no sentence, such as "Day ticket", and what follows."""
+    out: list[int] = []
+    at = _neighbour(units, u, 1)
+    if units.texts[u][-1] in ".!?:;," or at is None or not AMOUNT.match(units.texts[at]):
+        return out
+    while at is not None and len(out) < LONGEST_LIST:
+        out.append(at)
+        at = _neighbour(units, at, 1)
+        text = units.texts[at] if at is not None else "."
+        if not (text[0].islower() or text.isupper()):
+            break
     return out
 
 
