@@ -63,6 +63,8 @@ _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
+_BARE_NUMBER = re.compile(r"\d{1,2}")
+"""The number of a step or page on a line of its own."""
 _BLANKS = re.compile(r"\.{6,}|_{5,}|…{3,}")
 """Blanks to fill in, as in "Signed ........"."""
 _ITEM = re.compile(
@@ -686,7 +688,8 @@ class _Reader:
             self._group += 1
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             blank = sum(len(found[0]) for found in _BLANKS.finditer(self.text, start, stop))
-            kind: Kind = "meta" if 2 * blank > stop - start else "sentence"
+            number = _BARE_NUMBER.fullmatch(self.text, start, stop)
+            kind: Kind = "meta" if number or 2 * blank > stop - start else "sentence"
             self._add(start, stop, kind, over, self._group)
         return last
 

@@ -780,10 +780,10 @@ def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
         before.size, after.size
     ):
         return True
-    goes_on = after.text.strip()[:1].islower() and before.text.strip()[-1:] not in ".!?:;"
-    if goes_on:
-        return False
     step = before.place - after.place
+    goes_on = after.text.strip()[:1].islower() and before.text.strip()[-1:] not in ".!?:;"
+    if goes_on or (0 < step < before.size and _UNFINISHED.search(before.text.rstrip())):
+        return False
     if before.bold != after.bold and abs(step) > pitch / 2:
         return True
     return step > _PARAGRAPH_SCALE * pitch > 0
