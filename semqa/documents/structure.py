@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
-"""Kinds of units. A header names a table's columns; meta is a line of a mail header."""
+"""Kinds of units. A header names a table's columns; meta is a line of a mail header or of blanks, or a
+bare number."""
 
 CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
 """Kinds that make statements; the other kinds introduce them."""
@@ -237,7 +238,7 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     if after >= end:
         return True
     following = _first_letter(text, after)
-    if following in _BOXES:
+    if following in _BOXES and stop[0][-1] in "?？":
         return False  # a question of a form, with its answer
     if following != following.title():  # Georgian letters have no title case
         return False
@@ -473,6 +474,11 @@ class _Reader:
         said = last.rstrip(")]\"'”’»")
         return None if said[-1:] in ".!?;|" else len(self.units) - 1
 
+    def _asks_for_value(self) -> bool:
+        """Whether the last unit is a heading, a label or a question, so that a number may answer it."""
+        last = self._last_text().rstrip("*_ ")
+        return bool(last) and (self.units[-1].kind != "sentence" or last[-1] in ":?")
+
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
         """Whether a line begins anew, rather than because the line above it was full."""
         if at in self._values:
@@ -561,8 +567,8 @@ class _Reader:
         """Read a table, at least up to line `until`.
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
-        in the middle of a table. Nor does a table of names and values. A row with one cell is a
-        second header of the rows below it.
+        in the middle of a table. Nor does a table of names and values. A row with text in its
+        first cell only is a second header of the rows below it.
         """
         self._group += 1
         header = self._lead_in()
@@ -578,7 +584,9 @@ class _Reader:
             at < until or _is_row(block[at].text) or _is_ruler(block[at].text)
         ):
             line = block[at]
-            if columns > 2 and _LONE_CELL.fullmatch(line.stripped):
+            below = block[at + 1].stripped if at + 1 < len(block) else ""
+            named = columns > 2 and _is_row(below) and not _LONE_CELL.fullmatch(below)
+            if named and _LONE_CELL.fullmatch(line.stripped):
                 above = self._add(line.start, line.end, "header", header, self._group)
             elif any(map(str.isalnum, line.text)):
                 self._add(line.start, line.end, "row", above, self._group)
@@ -688,7 +696,7 @@ class _Reader:
             self._group += 1
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             blank = sum(len(found[0]) for found in _BLANKS.finditer(self.text, start, stop))
-            number = _BARE_NUMBER.fullmatch(self.text, start, stop)
+            number = _BARE_NUMBER.fullmatch(self.text, start, stop) and not self._asks_for_value()
             kind: Kind = "meta" if number or 2 * blank > stop - start else "sentence"
             self._add(start, stop, kind, over, self._group)
         return last
@@ -830,7 +838,7 @@ _NAMED_VALUE = re.compile(
 """A row such as "Rent | £985", which does not name the columns of a table."""
 
 
-_LONE_CELL = re.compile(r"\|[^|]*[^\W\d_][^|]*\|[|\s]*")
+_LONE_CELL = re.compile(r"\|(?=[^|]*[^\W\d_])[^|]*+\|[|\s]*+")
 """A row of which only the first cell has text."""
 
 

@@ -202,18 +202,18 @@ class _Text:
             return []
         rows: list[list[str]] = []
         above: list[str] = []  # the first row, with its cells in all columns that they span
-        for row in table.iter(f"{_W}tr"):
+        for number, row in enumerate(table.iter(f"{_W}tr")):
             texts: list[str] = []
             cells = list(row.iter(f"{_W}tc"))
-            parts_of_merged = 0
+            merged = False
             for cell in cells:
                 merge, span = _merge(cell)
                 goes_on = merge and rows and len(texts) < len(rows[-1])
-                parts_of_merged += bool(goes_on)
+                merged = merged or bool(goes_on)
                 texts.append(rows[-1][len(texts)] if goes_on else self._line(cell))
                 above += [texts[-1]] * (0 if rows else span)
                 texts += [""] * (span - 1 if len(cells) > 1 else 0)
-            if len(rows) == 1 and rows[0] != above and parts_of_merged and len(above) == len(texts):
+            if number == 1 and rows[0] != above and merged and len(above) == len(texts):
                 rows = [[a if a == b else f"{a} {b}" for a, b in zip(above, texts, strict=True)]]
             else:
                 rows.append(texts)

@@ -154,7 +154,9 @@ class Table:
         )
 
     def is_rest_of(self, other: Table) -> bool:
-        """Whether another table has columns of the same widths, and thus may end where this begins."""
+        """Whether another table, to the left, has columns of the same widths and may go on here."""
+        if self.box.left < other.box.right:
+            return False
         widths = ([right - left for left, right in pairwise(each._xs)] for each in (self, other))
         return len(self._xs) == len(other._xs) and all(
             abs(here - there) <= _NEAR for here, there in zip(*widths, strict=True)
@@ -235,8 +237,9 @@ def _joined(lines: Iterable[str]) -> str:
     for each in lines:
         line = " ".join(each.split())
         line = line.rstrip(" .") if line.endswith("....") else line  # dot leaders
-        if len(text) > 2 and text[-3:-1].isalpha() and text[-1] == "-" and line[:1].islower():
-            text = text[:-1] + line
+        if text[-2:-1].isalpha() and text[-1] == "-" and line[:1].islower():
+            single = not text[-3:-2].isalpha()  # as in "e-mail"
+            text = text + line if single else text[:-1] + line
         else:
             text = f"{text} {line}".strip()
     return text

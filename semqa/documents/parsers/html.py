@@ -94,10 +94,15 @@ _LINKS = re.compile(
 )
 """Class names and ids of elements that are left out if all of their words are links."""
 
-_TRAIL = re.compile(r"[^>›»→/|]{1,40}(?: [>›»→/] [^>›»→/|]{1,60}){1,6}")
+_TRAIL = re.compile(r"([^>›»→|]{1,40})(?: [>›»→] [^>›»→|]{1,60}){1,6}")
+_MOST_IN_TRAIL = 30
+"""Maximum number of elements in a breadcrumb trail."""
+
 _LONGEST_NOTICE = 2_000
 _LONGEST_JUMP = 60
 _LONGEST_VALUE, _TERM_WORDS = 40, 4
+"""Maximum length of a value in a definition list, and minimum number of words of a term as a heading."""
+
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
@@ -302,7 +307,7 @@ class _Text:
         else:
             self._break(2 if tag == "div" and _is_paragraph(element) else _BREAKS.get(tag, 0))
             before = element.getprevious()
-            if tag in ("a", "cite") and before is not None and not before.tail:
+            if tag == "a" and before is not None and before.tag == "a" and not before.tail:
                 self._blank = True  # parted by their style
             if tag == "dd":
                 self._tight.append(True)
@@ -453,8 +458,11 @@ def _is_jump(link: Any) -> bool:
 
 def _is_trail(element: Any) -> bool:
     """Whether an element is a breadcrumb trail, such as "Home > Support > Returns"."""
-    return not _is_longer(element, _LONGEST_JUMP * 2) and (
-        _TRAIL.fullmatch(" ".join("".join(element.itertext()).split())) is not None
+    return (
+        len(list(islice(element.iter(), _MOST_IN_TRAIL + 1))) <= _MOST_IN_TRAIL
+        and not _is_longer(element, 2 * _LONGEST_JUMP)
+        and (trail := _TRAIL.fullmatch(" ".join("".join(element.itertext()).split()))) is not None
+        and (trail[1] == "Home" or next(element.iter("a"), None) is not None)
     )
 
 
@@ -473,11 +481,8 @@ def _is_explained(term: Any) -> bool:
 
 def _is_paragraph(block: Any) -> bool:
     """Whether a ``div`` is a paragraph: a text of some length without other blocks."""
-    return (
-        _is_longer(block, _LONGEST_JUMP)
-        and next((each for each in block.iterdescendants(*_BREAKS) if each.tag != "br"), None)
-        is None
-    )
+    inner = any(each.tag != "br" for each in block.iterdescendants(*_BREAKS))
+    return not inner and _is_longer(block, _LONGEST_JUMP)
 
 
 def _is_note_mark(element: Any) -> bool:
@@ -623,6 +628,9 @@ def _front_matter(source: str) -> tuple[str, str]:
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _TEXTS = ("text/plain", "text/html")
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
+_NUMBERED = re.compile(r"\d{1,3}[.)]\s")
+_WRAPPED = 60
+"""Minimum length of the longest of wrapped lines."""
 
 
 def parse_email(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001
@@ -650,6 +658,8 @@ def _unwrapped(text: str) -> str:
     """Join the lines of quoted messages that were wrapped, so that "> " is not inside sentences."""
     lines = text.split("\n")
     longest = max((len(line) for line in lines if line.startswith(">")), default=0)
+    if longest < _WRAPPED:
+        return text
     parts = lines[:1]
     for before, line in pairwise(lines):
         above, mark = _QUOTED.match(before), _QUOTED.match(line)
@@ -659,8 +669,11 @@ def _unwrapped(text: str) -> str:
             and mark
             and above[0].count(">") == mark[0].count(">")
             and rest[:1].isalnum()
+            and not _FIELD.match(rest)
+            and not _NUMBERED.match(rest)
             and len(before) + 1 + len(rest.split()[0]) > longest
         ):
+            parts[-1] = parts[-1].rstrip()
             parts += [" ", rest]
         else:
             parts += ["\n", line]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from semqa.documents.parsers.drawn import Box
 
 MIN_PAGES = 3
-"""Minimum number of pages with a line for it to be a header or footer; two if they are numbered."""
+"""Minimum number of pages with a line for it to be a header or footer; two if a line has their numbers."""
 
 EDGE_LINES = 3
 """Lines at an edge of a page that may be headers or footers."""
@@ -35,6 +35,10 @@ MAX_NUMBERS = 4
 """Numbers at each end of a line that are considered as page numbers."""
 
 _NUMBER = re.compile(r"\d{1,6}")
+_PAGE = re.compile(
+    r"(?:\b(?:page|seite|página|pag\.?|p\.|s\.)|^|[–—-]) ?\0-?\d+\0(?: |$)|\0-?\d+\0 ?(?:/|of|von|sur|de) ?2\b"
+)
+"""A key of `_keys` whose number is that of a page, of two."""
 _ROW = re.compile(r"\|.*\|")
 _PRINTED = re.compile(
     r"\d{1,4}([./-])\d{1,2}\1\d{1,4},? \d{1,2}[:.]\d\d(\s?[AaPp]\.?[Mm]\.?)?( .*)?"
@@ -62,7 +66,7 @@ def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
         return list(pages)
     left = [page.split("\n") for page in pages]
     edges = [_repeated(lines, nonempty, last=last) for last in (False, True)]
-    if nonempty < MIN_PAGES and not any("\0" in key for known in edges for key in known):
+    if nonempty < MIN_PAGES and not any(_PAGE.search(key) for known in edges for key in known):
         return list(pages)
     for known, last in zip(edges, (False, True), strict=True):
         left = [
@@ -114,7 +118,7 @@ def _without_edge(page: list[str], number: int, known: set[str], *, last: bool) 
 def _keys(line: str, number: int) -> Iterator[str]:
     """Yield keys that the line shares with its repeats: its text, and with a page number removed."""
     line = " ".join(line.split()).casefold()
-    if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line) or _HEADING.match(line):
+    if len(line) > MAX_EDGE_LINE or _ROW.fullmatch(line):
         return
     yield line
     numbers = list(_NUMBER.finditer(line))
@@ -155,6 +159,9 @@ _UNFINISHED = re.compile(
 _LEADERS = re.compile(r"(?:\. ?){5}")
 """Dot leaders of a table of contents."""
 
+_LED_NUMBER = re.compile(r"\. ?\. *(\d{1,4})\s*$")
+"""The number after dot leaders, at the end of a line."""
+
 _MIN_CONTENTS_LINES = 4
 """A table of contents has more lines than this."""
 
@@ -172,7 +179,8 @@ _FIGURE = re.compile(r"\d|^[-–—]?$")
 """A number, or an empty cell."""
 _MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
-_BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)”\"’])$")
+_BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
+_BEFORE_CENTS = re.compile(r"\d[.,]$")
 """What stands before the mark of a note, but not before an exponent."""
 
 _HEADING_SCALE = 1.12
@@ -317,18 +325,22 @@ def _page_lines(
 def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
     """Join the lines that PDFium splits after a superscript."""
     joined: list[list[_Letter]] = []
+    first = last = None  # the first letter of the last line in `joined`, and its last one
     for line in lines:
-        shown, before = _shown(line), _shown(joined[-1]) if joined else []
+        shown = _shown(line)
         if (
             shown
-            and before
-            and _is_raised(before[-1], before[0])
-            and abs(before[0].place - shown[0].place) < 1
-            and shown[0].left > before[-1].left
+            and first
+            and last
+            and _is_raised(last, first)
+            and abs(first.place - shown[0].place) < 1
+            and shown[0].left > last.left
         ):
             joined[-1] += line
         else:
             joined.append(list(line))
+            first = shown[0] if shown else None
+        last = shown[-1] if shown else None
     return joined
 
 
@@ -411,19 +423,23 @@ class _Cell(NamedTuple):
 
 
 def _cells(line: Sequence[_Letter]) -> list[_Cell]:
-    cells: list[_Cell] = []
+    runs: list[list[_Letter]] = []
     last: _Letter | None = None
     for each in line:
         if each.text.isspace():
-            cells[-1:] = [cell._replace(text=cell.text + " ") for cell in cells[-1:]]
+            if runs:
+                runs[-1].append(each)
             continue
-        right = each.left + each.size / 4  # the mean width of a letter is half its height
         if last is None or each.left - last.left > _COLUMN_GAP * each.size / 2:
-            cells.append(_Cell(each.left, right, each.text, each.bold))
-        else:
-            cell = cells[-1]
-            cells[-1] = _Cell(cell.left, right, cell.text + each.text, cell.bold and each.bold)
+            runs.append([])
+        runs[-1].append(each)
         last = each
+    cells = []
+    for run in runs:
+        shown = _shown(run)
+        right = shown[-1].left + shown[-1].size / 4  # letters are about half as wide as high
+        text = "".join(each.text for each in run)
+        cells.append(_Cell(shown[0].left, right, text, all(each.bold for each in shown)))
     return cells
 
 
@@ -553,10 +569,10 @@ def _lines(
     caption, rows = each.rows()
     at = page.index(each)
     above = page[at - 1] if at else None
-    if isinstance(above, Table) and each.is_rest_of(above):  # in the next column
+    if isinstance(above, Table) and not caption and each.is_rest_of(above):  # in the next column
         rows = rows[1:] if rows[:1] == [above.header] else rows
         each.header = above.header
-        for line in table_lines([above.header, *rows])[2:]:
+        for line in table_lines(rows, headless=True)[2:]:
             yield _Line(line.translate(_LIGATURES), is_row=True)
         return
     if caption:
@@ -594,7 +610,9 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
     base = _Line("", place, size)
     for raised, some in groupby(letters, key=lambda letter: _is_raised(letter, base)):
         part = "".join(letter.text for letter in some)
-        note = raised and _MARK.fullmatch(part.strip()) and _BEFORE_MARK.search(text)
+        mark = part.strip() if raised else ""
+        price = len(mark) > 1 and _BEFORE_CENTS.search(text)
+        note = _MARK.fullmatch(mark) and _BEFORE_MARK.search(text) and not price
         text += part[len(part.rstrip()) :] if note else part
     text = text.translate(_LIGATURES)
     if any(
@@ -636,7 +654,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             texts.append("")
             continue
         heads = large | small
-        listed = _contents(page, heads, names)
+        listed = _contents(page, heads, names, len(pages))
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -732,8 +750,11 @@ def _bold_headings(page: Sequence[_Line], usual: int, pitch: float) -> set[int]:
     return found
 
 
-def _contents(page: Sequence[_Line], heads: set[int], names: set[str]) -> set[int]:
-    """Return the indexes of a table of contents: several lines that are headings elsewhere."""
+def _contents(page: Sequence[_Line], heads: set[int], names: set[str], count: int) -> set[int]:
+    """Return the indexes of a table of contents.
+
+    That is several lines that are headings elsewhere, or end in dots and the numbers of pages.
+    """
     found: set[int] = set()
     for listed, some in groupby(
         range(len(page)), key=lambda i: i not in heads and page[i].text.strip() in names
@@ -741,11 +762,11 @@ def _contents(page: Sequence[_Line], heads: set[int], names: set[str]) -> set[in
         run = list(some)
         if listed and len(run) > 2:
             found.update(run)
-    for led, some in groupby(
-        range(len(page)), key=lambda i: _LEADERS.search(page[i].text) is not None
-    ):
+    leads = [None if line.is_row else _LED_NUMBER.search(line.text[-20:]) for line in page]
+    for led, some in groupby(range(len(page)), key=lambda i: leads[i] is not None):
         run = list(some)
-        if led and len(run) > 2:
+        numbers = [int(lead[1]) for i in run if (lead := leads[i])]
+        if led and len(run) > 2 and numbers == sorted(numbers) and numbers[-1] <= count:
             found.update(run)
     return found
 

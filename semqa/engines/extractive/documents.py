@@ -32,6 +32,9 @@ LONGEST_LIST, LIST_SHARE = 12, 0.4
 MOST_INSTRUCTIONS = 8
 """Maximum number of instructions to quote around one."""
 
+MOST_THINGS = 6
+"""Maximum number of things of a question "… at home, at school and at work"."""
+
 LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
@@ -44,12 +47,9 @@ _NEXT_PART = re.compile(
     r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
     re.IGNORECASE,
 )
-_EACH = re.compile(
-    r"(?P<head>.+?) (?P<items>(?P<preposition>at|by|for|from|in|on|to|with) [^,;?]+?"
-    r"(?:,? (?:and )?(?P=preposition) [^,;?]+?)*,? and (?P=preposition) [^,;?]+)\?*",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A question about each of several things, such as "How long is it at home and at work?"."""
+_AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
+"""Between the last of several things and the others, as in "at home, at school and at work"."""
+_ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
 _ASKS_WHICH = re.compile(
     r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
 )
@@ -99,7 +99,7 @@ _INSTRUCTS = re.compile(
 )
 """A sentence that tells the reader to do something."""
 _ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
-"""A sentence that is nothing without the one after it, such as "No, there were not 400"."""
+"""A sentence that is unclear without the one after it, such as "No, there were not 400"."""
 _ASKED = re.compile(
     r"\b(?:asked|enquired|inquired|queried|questioned|wanted to know)\b", re.IGNORECASE
 )
@@ -115,7 +115,7 @@ _CASE = re.compile(
 """One of several cases, such as "Less than three days: the full fee."; it needs the others."""
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
-    r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never\W*$|"
+    r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never(?=\W*$)|"
     r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
     r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
     r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
@@ -247,11 +247,16 @@ def _parts(question: str) -> list[str]:
         >>> _parts("How much notice is needed at work and at school?")
         ['How much notice is needed at work', 'How much notice is needed at school']
     """
-    subject, colon, rest = question.rpartition(": ")
+    subject, colon, rest = question.partition(": ")
+    if not colon or _ASKS.search(subject):
+        subject, colon, rest = "", "", question
     parts = [f"{subject}{colon}{part.strip(' ,;?')}" for part in _NEXT_PART.split(rest)]
-    if len(parts) == 1 and (each := _EACH.fullmatch(question.strip())):
-        items = re.split(rf",? (?:and )?(?={each['preposition']} )", each["items"])
-        parts = [f"{each['head'].rstrip(',:')} {item}" for item in items]
+    if len(parts) == 1 and (ends := list(_AND.finditer(question))):
+        before, last = question[: ends[-1].start()], question[ends[-1].end() :]
+        head, *items = before.split(f" {ends[-1][1]} ")
+        if 0 < len(items) < MOST_THINGS and not re.search(r"[,;?]", last.strip(" ?")):
+            things = [*items, last]
+            parts = [f"{head.rstrip(' ,:')} {ends[-1][1]} {each.strip(' ,?')}" for each in things]
     return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
@@ -492,13 +497,15 @@ def _needed(units: Units, u: int) -> list[int]:
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1)
-    if before is not None and (_PRONOUN.match(units.texts[u])):
+    if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
     out += _rest(units, u)
-    for step in (1, -1):
+    for step in (1, -1) if _CASE.search(units.texts[u]) else ():
         at = _neighbour(units, u, step)
-        while at is not None and _CASE.search(units.texts[u]) and _CASE.search(units.texts[at]):
+        for _ in range(LONGEST_LIST):
+            if at is None or not _CASE.search(units.texts[at]):
+                break
             out.append(at)
             at = _neighbour(units, at, step)
     if after is None and units.texts[u].endswith("?"):
@@ -520,7 +527,7 @@ def _is_value(units: Units, u: int) -> bool:
         found[u].kind == "sentence"
         and found[u].headings[-1:] == (u - 1,)
         and len(units.texts[u - 1].split()) <= LEAST_WORDS
-        and units.texts[u][-1].isalnum()
+        and units.texts[u][-1:].isalnum()
         and ":" not in units.texts[u]
         and "\n" not in units.structure.of(u)
         and _neighbour(units, u, 1) is None
@@ -531,13 +538,13 @@ def _rest(units: Units, u: int) -> list[int]:
     """Return the price below a line that is no sentence, such as "Day ticket", and what follows."""
     out: list[int] = []
     at = _neighbour(units, u, 1)
-    if units.texts[u][-1] in ".!?:;," or at is None or not AMOUNT.match(units.texts[at]):
+    if units.texts[u].endswith(tuple(".!?:;,")) or at is None or not AMOUNT.match(units.texts[at]):
         return out
     while at is not None and len(out) < LONGEST_LIST:
         out.append(at)
         at = _neighbour(units, at, 1)
         text = units.texts[at] if at is not None else "."
-        if not (text[0].islower() or text.isupper()):
+        if not (text[:1].islower() or text.isupper()):
             break
     return out
 

@@ -7,9 +7,10 @@ import os
 import re
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -158,6 +159,9 @@ _RUST_LOCATION = re.compile(r",? ?/\S+\.rs:\d+:\d+.*")
 """Matches the location in Lance's source code in an error message."""
 
 
+_IMPORT = threading.Lock()
+
+
 def _lancedb() -> Any:
     """Import LanceDB, without the HTTP clients that it imports and does not use.
 
@@ -165,16 +169,17 @@ def _lancedb() -> Any:
     imported without its ``__init__``, which other imports of the package still get afterwards.
     """
     clients = "lance_namespace_urllib3_client"
-    found = None if "lancedb" in sys.modules or clients in sys.modules else find_spec(clients)
-    if found is not None:
-        package: Any = ModuleType(clients)
-        package.__path__ = found.submodule_search_locations
-        sys.modules[clients] = package
-    try:
-        return require("lancedb", extra="documents", purpose=_PURPOSE)
-    finally:
+    with _IMPORT:
+        found = None if "lancedb" in sys.modules or clients in sys.modules else find_spec(clients)
         if found is not None:
+            package: Any = ModuleType(clients)
+            package.__path__ = found.submodule_search_locations
+            sys.modules[clients] = package
+            # If another release needs more of the package, LanceDB is imported again below.
+            with suppress(ImportError):
+                import_module("lancedb")
             sys.modules.pop(clients, None)
+        return require("lancedb", extra="documents", purpose=_PURPOSE)
 
 
 class Store:
