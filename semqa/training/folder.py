@@ -64,8 +64,9 @@ class TrainingFolder:
         self.checkpoints = path / "checkpoints"
         self.model = path / "model"
         self._old, self._new = path / ".model-old", path / ".model-new"
+        needed = path if self.record() else self.checkpoints
         try:
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            needed.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"Cannot write the folder {path}: {error.strerror}.") from error
 

@@ -57,6 +57,7 @@ def test_a_finished_run_is_not_repeated(
 ) -> None:
     out, record = learned
     assert train(questions, questions, out, options(folder, "t5", **T5)) == record
+    assert not (out / "checkpoints").exists()
     with pytest.raises(InputError, match="another training run, with different data"):
         train(questions[1:], questions, out, options(folder, "t5", **T5))
     with pytest.raises(InputError, match="another training run, with different options"):
