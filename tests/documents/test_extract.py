@@ -838,7 +838,7 @@ def test_a_trail_before_the_heading_is_left_out() -> None:
 
 
 def test_a_term_with_a_text_below_it_is_a_heading() -> None:
-    text = "The guarantee goes with the device, whoever has it."
+    text = "The guarantee goes with the device, whoever owns it."
     page = f"<dl><dt>I bought it used<dd>{text}<dt>Weight<dd>3 kg</dl>"
     assert extract("a.html", page.encode()).text == (
         f"###### I bought it used\n\n{text}\n\nWeight\n3 kg"
@@ -925,6 +925,15 @@ def test_prices_after_dot_leaders_are_no_contents() -> None:
     lines = ["Soup ............ 4.50", "Pie ............ 11.00", "Cake ............ 12"]
     found = extract("m.pdf", makers.pdf([["Our menu today:", *lines]])).text
     assert all(line in found for line in lines)
+
+
+def test_contents_with_dot_leaders_are_left_out() -> None:
+    contents = ["Summary ............ 1", "Results ............ 2", "Advice ............ 2"]
+    prose = ["It met the standard.", "That was rare.", "It may not last."]
+    pages = [["The state of the river", *contents, *prose], ["It is clean."]]
+    found = extract("r.pdf", makers.pdf(pages)).text
+    assert all(line in found for line in prose)
+    assert not any(line in found for line in contents)
 
 
 def test_tables_below_each_other_stay_apart() -> None:

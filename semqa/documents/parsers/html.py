@@ -305,7 +305,7 @@ class _Text:
         elif tag == "br" and self._breaks:
             self._break(2)
         else:
-            self._break(2 if tag == "div" and _is_paragraph(element) else _BREAKS.get(tag, 0))
+            self._break(_breaks(element, tag))
             before = element.getprevious()
             if tag == "a" and before is not None and before.tag == "a" and not before.tail:
                 self._blank = True  # parted by their style
@@ -325,7 +325,7 @@ class _Text:
         elif tag in ("b", "strong") and _begins_paragraph(element):
             self._end_question()
         elif tag != "br" and tag not in _HEADINGS:
-            self._break(2 if tag == "div" and _is_paragraph(element) else _BREAKS.get(tag, 0))
+            self._break(_breaks(element, tag))
 
     def _item_mark(self, element: Any) -> str:
         style, number = self._lists[-1] if self._lists else ("", 0)
@@ -479,10 +479,11 @@ def _is_explained(term: Any) -> bool:
     return below is not None and below.tag == "dd" and _is_longer(below, _LONGEST_VALUE)
 
 
-def _is_paragraph(block: Any) -> bool:
-    """Whether a ``div`` is a paragraph: a text of some length without other blocks."""
-    inner = any(each.tag != "br" for each in block.iterdescendants(*_BREAKS))
-    return not inner and _is_longer(block, _LONGEST_JUMP)
+def _breaks(element: Any, tag: str) -> int:
+    """Return the line breaks around an element; a ``div`` of some length without blocks is a paragraph."""
+    if tag != "div" or any(each.tag != "br" for each in element.iterdescendants(*_BREAKS)):
+        return _BREAKS.get(tag, 0)
+    return 2 if _is_longer(element, _LONGEST_JUMP) else 1
 
 
 def _is_note_mark(element: Any) -> bool:

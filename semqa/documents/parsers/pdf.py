@@ -173,15 +173,16 @@ _MAX_BETWEEN = 6
 
 _LONGEST_BOLD = 90
 _COLUMN_GAP, _ROW_PITCH = 1.8, 2.2
-"""Minimum distance between letters in two columns, and maximum one between rows, in font sizes."""
+"""Minimum distance between letters in two columns, and maximum one between rows, in font sizes; those
+of letters are in half points."""
 _MAX_COLUMNS, _LONGEST_NAME = 30, 40
 _FIGURE = re.compile(r"\d|^[-–—]?$")
 """A number, or an empty cell."""
 _MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
 _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
-_BEFORE_CENTS = re.compile(r"\d[.,]$")
 """What stands before the mark of a note, but not before an exponent."""
+_BEFORE_CENTS = re.compile(r"\d[.,]$")
 
 _HEADING_SCALE = 1.12
 """Minimum ratio of a heading's font size to that of the text."""
@@ -477,8 +478,11 @@ def _aligned_rows(
 
 
 def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
+    """Whether a line may be the next row of a table without rules."""
     before, after = _shown(above), _shown(line)
-    if not before or not after or any(t.has(after[0].left, after[0].place) for t in tables):
+    if not before or not after:
+        return False
+    if any(table.has(each.left, each.place) for table in tables for each in (before[0], after[0])):
         return False
     step = before[0].place - after[0].place
     return (

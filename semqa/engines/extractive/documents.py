@@ -107,6 +107,7 @@ _REPLIED = re.compile(
     r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
     re.IGNORECASE,
 )
+"""The sentence after "Ann asked whether …"."""
 _CASE = re.compile(
     r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
     r"at least|between|up to)\b[^.:]{,40}: \S",
@@ -343,18 +344,18 @@ def _rate_units(reading: Reading) -> dict[int, _Rated]:
     return out
 
 
-def _named_by(units: Units, u: int) -> list[int]:
+def _named_by(units: Units, u: int) -> Sequence[int]:
     """Return the heading of an item if it names one of several lists, such as those of tariffs."""
     found = units.structure.units
     above = found[u].headings[-1:]
     if found[u].kind != "item" or not above or found[above[0]].kind != "heading":
-        return []
+        return ()
     listed = {
         unit.headings[-1]
         for unit in found
         if unit.kind == "item" and unit.headings[:-1] == found[u].headings[:-1] and unit.headings
     }
-    return [*above] if len(listed) > 1 else []
+    return above if len(listed) > 1 else ()
 
 
 def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:

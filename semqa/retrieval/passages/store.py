@@ -165,7 +165,7 @@ _IMPORT = threading.Lock()
 def _lancedb() -> Any:
     """Import LanceDB, without the HTTP clients that it imports and does not use.
 
-    These take 1.2 of 3.2 s. LanceDB needs only the models of their package, so its modules are
+    These take about 1 of 3.3 s. LanceDB needs only the models of their package, so its modules are
     imported without its ``__init__``, which other imports of the package still get afterwards.
     """
     clients = "lance_namespace_urllib3_client"
