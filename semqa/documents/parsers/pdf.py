@@ -691,11 +691,14 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
 
 
 def _is_contents(page: Sequence[_Line]) -> bool:
-    """Whether a page is a table of contents: most lines have dot leaders."""
+    """Whether most lines have dot leaders, and numbers after them that do not fall, unlike prices."""
     said = [line.text for line in page if line.text.strip()]
-    return len(said) > _MIN_CONTENTS_LINES and 2 * sum(
-        bool(_LEADERS.search(text)) for text in said
-    ) > len(said)
+    numbers = [int(number[1]) for text in said if (number := _LED_NUMBER.search(text))]
+    return (
+        len(said) > _MIN_CONTENTS_LINES
+        and 2 * len(numbers) > len(said)
+        and numbers == sorted(numbers)
+    )
 
 
 def _pitch(pages: Sequence[Sequence[_Line]], usual: int) -> float:
