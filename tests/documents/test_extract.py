@@ -921,6 +921,50 @@ def test_a_long_div_is_a_paragraph() -> None:
     assert extract("a.html", page.encode()).text == f"I am afraid.\n\n{text}\n\nWhere?"
 
 
+def _page(body: str) -> str:
+    return extract("a.html", f"<main>{body}</main>".encode()).text
+
+
+def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
+    answer = "It costs £72 a year for a small car and £118 for others."
+    tabs = (
+        f"<ul role=tablist><li role=tab>Overview</li><li role=tab>Cost</li></ul>"
+        f"<section role=tabpanel><h2>Overview</h2>Hello.</section>"
+        f"<section role=tabpanel hidden><h2>Cost</h2>{answer}</section>"
+    )
+    assert _page(tabs) == f"## Overview\n\nHello.\n\n## Cost\n\n{answer}"
+    button = f"<button aria-expanded=false>What is the price?</button><div>{answer}</div>"
+    assert _page(button) == f"###### What is the price?\n\n{answer}"
+    assert _page("<button>Send</button><div>Short.</div>") == "Short."
+    details = f"<details><summary>If you move</summary>{answer}</details>"
+    assert _page(details + f"<p>{answer}</p>").count(answer) == 2
+
+
+def test_what_is_only_decoration_is_left_out() -> None:
+    assert _page("<b>Free</b><b aria-hidden=true>Free</b>") == "Free"
+
+
+def test_elements_that_look_like_a_table_or_list_are_one() -> None:
+    def rows(*rows: tuple[str, ...]) -> str:
+        cells = ("".join(f"<div>{cell}</div>" for cell in row) for row in rows)
+        return f"<div>{''.join(f'<div>{row}</div>' for row in cells)}</div>"
+
+    prices = rows(("Post", "£3", "2 days"), ("Van", "£9", "1 day"), ("Ship", "£1", "6 weeks"))
+    assert "| Van | £9 | 1 day |" in _page(prices)
+    with_head = prices.replace("<div><div>Post", "<div class=th><div>Post")
+    assert _page(with_head).startswith("| Post | £3 | 2 days |\n| --- |")
+    assert "| Serves | 10 |" in _page(rows(("Serves", "10"), ("Prep", "5 min"), ("Bake", "1 h")))
+    steps = rows(("1", "Print the label."), ("2", "Pack it."), ("3", "Post it."))
+    assert _page(steps) == "1. Print the label.\n2. Pack it.\n3. Post it."
+    cards = rows(*(("Ann", f"Ann has worked for us for {n} years. " * 3) for n in range(3, 6)))
+    assert "|" not in _page(cards)
+
+
+def test_words_that_only_their_style_parts_are_apart() -> None:
+    assert _page("<span>Linen Set</span><span>$148</span>") == "Linen Set $148"
+    assert _page("H<sub>2</sub>O <b>1</b><i>000</i> <b>re</b><i>start</i>") == "H2O 1000 restart"
+
+
 def test_prices_after_dot_leaders_are_no_contents() -> None:
     prices = {"Soup": "4.50", "Pie": "11.00", "Cake": "6", "Tea": "2", "Coffee": "3", "Wine": "5"}
     lines = [f"{name} ............ {price}" for name, price in prices.items()]

@@ -57,7 +57,7 @@ _MOST_LINKED = 20_000
 _MIN_LINKS = 3
 """Minimum number of links in a table of contents."""
 
-_ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertdialog"])
+_ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertdialog", "tablist"])
 """Roles of elements that are not part of the page's text."""
 
 _BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
@@ -105,6 +105,13 @@ _LONGEST_VALUE, _TERM_WORDS = 40, 4
 
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
+
+_CELL_TAGS = frozenset(["div", "span", "p", "a", "b", "strong", "em"])
+_MIN_ROWS, _LONGEST_CELL, _MOST_IN_CELL = 3, 80, 20
+"""Minimum number of rows of a table without table elements; maximum length and elements of a cell."""
+
+_WORD_END, _WORD_START = re.compile(r"[^\W\d_]{2}[a-z]\Z"), re.compile(r"[A-Z\d£$€]")
+"""Of elements side by side that are words apart: "Serves" and "10"."""
 
 _MAX_COLUMNS = 200
 
@@ -209,12 +216,14 @@ class _Text:
         if tag in _HEADINGS:
             self._around = frozenset()
             self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
-        elif tag == "dt" and _is_explained(element):
+        elif _is_section_title(element, tag):
             self._write_block([f"###### {self._line(element)}"], tag)
         elif tag == "pre":
             lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
             # Indented as in Markdown, so that no line of code looks like a heading.
             self._write_block([f"    {line}".rstrip() for line in lines], tag)
+        elif tag == "div" and (cells := _grid(element)):
+            self._write_block(self._grid_lines(cells), tag)
         elif tag == "table" and _is_data(element):
             rows = self._rows(element)
             for caption in element.iter("caption"):
@@ -223,6 +232,15 @@ class _Text:
         else:
             return False
         return True
+
+    def _grid_lines(self, cells: Sequence[Sequence[Any]]) -> list[str]:
+        """Return the lines of a numbered list or table made of other elements."""
+        rows = [[self._line(cell) for cell in row] for row in cells]
+        if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+            return [f"{row[0]}. {' '.join(row[1:])}" for row in rows]
+        first, second = (row[0].getparent() for row in cells[:2])
+        same = first.get("class") == second.get("class") and first.get("role") != "columnheader"
+        return table_lines(rows, headless=len(rows[0]) == 2 or same)
 
     def _rows(self, table: Any) -> list[list[str]]:
         """Return the rows of a table.
@@ -307,8 +325,12 @@ class _Text:
         else:
             self._break(_breaks(element, tag))
             before = element.getprevious()
-            if tag == "a" and before is not None and before.tag == "a" and not before.tail:
-                self._blank = True  # parted by their style
+            if before is not None and not before.tail and not self._breaks and self._parts:
+                # parted by their style
+                self._blank |= tag == before.tag == "a" or (
+                    _WORD_END.search(self._parts[-1]) is not None
+                    and _WORD_START.match(_text(element).lstrip()) is not None
+                )
             if tag == "dd":
                 self._tight.append(True)
 
@@ -391,10 +413,12 @@ class _Text:
 
 
 def _is_hidden(element: Any) -> bool:
+    panel = element.get("role") == "tabpanel" or element.get("aria-labelledby") is not None
     return (
-        element.tag in _HIDDEN
-        or element.get("hidden") is not None
+        (element.tag in _HIDDEN and not _is_section_title(element, element.tag))
+        or (element.get("hidden") not in (None, "until-found") and not panel)
         or element.get("role") in _ROLES
+        or (element.get("aria-hidden") == "true" and not _is_longer(element, _LONGEST_JUMP))
         or (element.tag in _BLOCKS and _is_around_text(element))
         or (element.tag in _LISTS and _has_only_links(element, "#", _MIN_LINKS))
         or (element.tag == "sup" and _is_note_mark(element))
@@ -471,16 +495,60 @@ def _has_contact(element: Any) -> bool:
     return any(link.get("href", "").startswith(("tel:", "mailto:")) for link in element.iter("a"))
 
 
-def _is_explained(term: Any) -> bool:
-    """Whether a term of a definition list is a phrase or question, with a text below it."""
-    below = term.getnext()
-    if len("".join(term.itertext()).split()) < _TERM_WORDS:
+def _is_section_title(element: Any, tag: str) -> bool:
+    """Whether an element is the title of the longer text after it.
+
+    That is a phrase in a definition list, what unfolds a ``details``, or the button of a panel. A
+    question in a ``summary`` stays with its answer.
+    """
+    below = element.getnext()
+    if below is None or not _is_longer(below, _LONGEST_VALUE):
         return False
-    return below is not None and below.tag == "dd" and _is_longer(below, _LONGEST_VALUE)
+    if tag == "dt":
+        return below.tag == "dd" and len("".join(element.itertext()).split()) >= _TERM_WORDS
+    if tag == "summary":
+        return not "".join(element.itertext()).rstrip().endswith(("?", "？"))
+    return tag == "button" and element.get("aria-expanded") is not None
+
+
+def _grid(element: Any) -> list[list[Any]]:
+    """Return the cells of each row of a table made of other elements; empty if it is none.
+
+    Its rows have equally many short cells without blocks; of two cells, the first is shorter.
+    """
+    rows = [list(row) for row in element]
+    columns = len(rows[0]) if rows else 0
+    if columns < 2 or len(rows) < _MIN_ROWS or _has_letters(element.text):
+        return []
+    for row, cells in zip(element, rows, strict=True):
+        if (
+            row.tag != "div"
+            or len(cells) != columns
+            or _has_letters(row.text)
+            or any(not _is_cell(cell) or _has_letters(cell.tail) for cell in cells)
+            or (columns == 2 and _is_longer(cells[0], _LONGEST_VALUE // 2))
+        ):
+            return []
+    return rows
+
+
+def _is_cell(element: Any) -> bool:
+    inside = list(islice(element.iterdescendants(), _MOST_IN_CELL))
+    return (
+        element.tag in _CELL_TAGS
+        and len(inside) < _MOST_IN_CELL
+        and not any(each.tag in _BREAKS or each.tag == "div" for each in inside)
+        and not _is_longer(element, _LONGEST_CELL)
+    )
 
 
 def _breaks(element: Any, tag: str) -> int:
-    """Return the line breaks around an element; a ``div`` of some length without blocks is a paragraph."""
+    """Return the line breaks around an element; a ``div`` of some length without blocks is a paragraph.
+
+    So is a cell with several lines, which is in a table for layout.
+    """
+    if tag in _CELLS and next(element.iter("br"), None) is not None:
+        return 2
     if tag != "div" or any(each.tag != "br" for each in element.iterdescendants(*_BREAKS)):
         return _BREAKS.get(tag, 0)
     return 2 if _is_longer(element, _LONGEST_JUMP) else 1
@@ -540,12 +608,15 @@ def _in_link(element: Any, within: Any) -> bool:
 
 def _is_data(table: Any) -> bool:
     """Whether a table holds data, rather than the layout of a page."""
-    columns = 0
+    columns = rows = 0
     for each in table.iter():
         if each is not table and (each.tag == "table" or each.tag in _HEADINGS):
             return False
         if each.tag == "tr":
+            rows += 1
             columns = max(columns, sum(cell.tag in _CELLS for cell in each))
+    if rows == 1 and next(table.iter("br"), None) is not None:
+        return False
     return columns > 1 and table.get("role") not in ("none", "presentation")
 
 
