@@ -562,6 +562,30 @@ def test_an_unanswered_part_is_reported() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "answered"),
+    [
+        ("What does a tour cost?", True),
+        ("How long does a tour take?", False),
+        ("Why does a tour cost so much?", False),
+        ("What does a tour cost, and how long does it take?", True),
+        ("Why is there scaffolding at the quay?", False),
+        ("Why is the mill closed?", True),
+        ("How long is the mill closed?", True),
+        ("What is the phone number of the mill?", False),
+    ],
+)
+def test_quotes_without_the_kind_of_answer_asked_for_are_no_answer(
+    question: str, answered: bool
+) -> None:
+    text = (
+        "A tour of the castle costs 45 euros.\n\nAt the quay there is scaffolding this year.\n\n"
+        "The mill is closed until May because the roof leaks. You can reach the mill on foot."
+    )
+    answer = engine().attempt(question, [Source(text)])
+    assert (answer is not None) == answered
+
+
 def test_quotes_that_answer_are_more_relevant_from_any_engine() -> None:
     text = "[ 1 Dogs are welcome in the hall. ] [ 1 The hall costs £45 an hour. ] [ 1 nowhere ]"
     answer = QuotedAnswer.parse(text, [Source(CONTRACT)])

@@ -21,13 +21,46 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["answerable_features"]
+__all__ = ["answerable_features", "kinds_of_answer"]
 
 _ASKS_FOR = re.compile(
     r"\b(?:which|what|how (?:many|much|long|often|far|big|large|high|deep|old|fast|tall|heavy|loud))"
     r"\b(.*)",
     re.IGNORECASE,
 )
+_KINDS = tuple(
+    (re.compile(asks, re.IGNORECASE), re.compile(needs, re.IGNORECASE))
+    for asks, needs in (
+        (
+            r"^\W*(?:why|how come|for what reason)\b",
+            r"\b(?:after|as|because|caus\w+|could|due|for|hence|if|in order|leads?|led|may|means?|meant|"
+            r"might|otherwise|owing|reasons?|since|so|thanks|that|therefore|thus|to|too|which|who|would)\b"
+            r"|\|",  # a table's remarks say it in fewer words
+        ),
+        (
+            r"\b(?:how much|what) (?:do|does|did|will|would)\b.*\b(?:costs?|charges?|pay)\b|"
+            r"\b(?:how much|what) (?:is|are|was|were) the\b[^,]*\b(?:price|fee|charge|cost)s?\b",
+            r"[\d£$€]|\b(?:all|covered|double|fifty|five|four|free|full|half|hundred|included|no|none|"
+            r"nothing|one|same|six|seven|eight|nine|ten|three|twelve|twenty|twice|two|waived)\b",
+        ),
+        (
+            r"\bhow long (?:can|do|does|did|has|have|is|are|may|must|should|was|were|will|would)\b",
+            r"\b(?:century|day|decade|duration|generation|hour|length|life|lifetime|minute|moment|month|"
+            r"night|quarter|season|second|term|time|week|year)s?\b|"
+            r"\b(?:after|always|before|between|daily|end|ever|forever|from|immediately|lasts?|midnight|"
+            r"noon|once|overnight|permanent(?:ly)?|till|until)\b|"
+            r"\d ?(?:s|secs?|min|h|hrs?|d|mths?|mos?|y|yrs?)\b|\d:\d\d ?[–-]|\b(?:19|20)\d\d\b|"
+            r"\d[ -]?(?:mm|cm|m|km|in|inch(?:es)?|ft|feet|foot|met(?:er|re)s?|miles?|yards?|characters?|"
+            r"letters?|words?|pages?)\b|\d ?[’'\"″′]",
+        ),
+        (
+            r"\b(?:mobile|phone|tel|telephone) number\b|\bnumber (?:can|do|should) (?:I|we) (?:call|ring)\b",
+            r"\d(?:[\s/().-]?\d){2}",
+        ),
+    )
+)
+"""Patterns of questions, each with what any answer to them has, such as a number or "because"."""
+
 _FOCUS_WORDS = 2
 """Maximum number of words that name what is asked for: "fire doors" in "How many fire doors …?"."""
 
@@ -70,6 +103,17 @@ def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> di
         **_missing(found.question, texts, rows),
         **_focus(found.question, texts, rows),
     }
+
+
+def kinds_of_answer(question: str) -> list[re.Pattern[str]]:
+    """Return what any answer to a question for a reason, price, duration or phone number has.
+
+    Example:
+        >>> (duration,) = kinds_of_answer("How long is a tour?")
+        >>> duration.search("A tour costs 45 euros.") is None
+        True
+    """
+    return [needs for asks, needs in _KINDS if asks.search(question)]
 
 
 class _Texts:

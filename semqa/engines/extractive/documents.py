@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
+from semqa.engines.extractive.answerable import kinds_of_answer
 from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
 from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.matching import match, question_terms, read_units
@@ -226,15 +228,31 @@ def read(
     judgement = judge(found, model)
     parts = _parts(question) if by_part else []
     if len(parts) < 2:
-        return Reading(found, judgement)
+        return Reading(found, _check_kind(question, sources, found, judgement))
     judged = []
     for text in parts:
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not name its subject
         if not _REFERS.search(text):
             blended = replace(blended, relevance=part.relevance, unanswerable=part.unanswerable)
-        judged.append((text, blended))
+        judged.append((text, _check_kind(text, sources, found, blended)))
     return Reading(found, judgement, tuple(judged))
+
+
+def _check_kind(
+    question: str, sources: Sequence[Source], found: Match, judgement: Judgement
+) -> Judgement:
+    """Judge a question unanswerable if nothing that would be quoted is of the kind asked for."""
+    kinds = kinds_of_answer(question)
+    if not kinds:
+        return judgement
+    quoted = choose(Reading(found, judgement), sources, sys.maxsize)
+    texts = [sources[each.source - 1].text[each.start : each.end] for each in quoted]
+    for s, u in map(found.places.__getitem__, select(judgement.chances)):
+        texts += found.sources[s].above[u]
+    if all(any(map(kind.search, texts)) for kind in kinds):
+        return judgement
+    return replace(judgement, unanswerable=1.0)
 
 
 def _parts(question: str) -> list[str]:

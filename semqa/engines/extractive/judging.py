@@ -109,7 +109,7 @@ class Model:
         least: minimum relevance of the best unit for the sources to answer the question.
         unanswerable: predicts from `answerable_features` whether the documents do not answer a
             question on their subject; None if that is not predicted.
-        most: maximum of this probability for the sources to answer the question.
+        most: the sources answer the question if this probability is less.
     """
 
     unit: Trees
@@ -143,7 +143,7 @@ class Judgement:
         relevance: the same probability if the sources may not answer it; shape [rows].
         least: minimum relevance of the best unit for the sources to answer the question.
         unanswerable: probability that the sources do not answer a question on their subject.
-        most: maximum of `unanswerable` for the sources to answer the question.
+        most: the sources answer the question if `unanswerable` is less.
     """
 
     chances: Array
@@ -156,7 +156,7 @@ class Judgement:
     def answers(self) -> bool:
         """Whether the sources answer the question, according to the model."""
         near = float(self.relevance.max(initial=0.0)) >= self.least
-        return near and self.unanswerable <= self.most
+        return near and self.unanswerable < self.most
 
 
 @lru_cache(maxsize=1)
