@@ -942,6 +942,8 @@ def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
 
 def test_what_is_only_decoration_is_left_out() -> None:
     assert _page("<b>Free</b><b aria-hidden=true>Free</b>") == "Free"
+    comment = "<p>Does it keep? Please <a>report</a></p><a>Reply</a> <a>Share</a>"
+    assert _page(comment) == "Does it keep? Please report"
 
 
 def test_elements_that_look_like_a_table_or_list_are_one() -> None:

@@ -563,6 +563,58 @@ def test_an_unanswered_part_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("What does a call to Ghana cost?", ()),
+        ("What does a call to Kenya cost?", ("Kenya",)),
+        ("What does a call to Gahna cost?", ()),  # a slip
+        ("Does it tell us what calls to the BDF cost?", ()),  # British Defence Forces
+        ("How fast is Home Fibre 150?", ()),
+        ("How fast is Home Fibre 500?", ("Fibre 500",)),
+        ("How Fast Is Home Cable?", ()),  # capitals mean nothing here
+    ],
+)
+def test_names_that_are_in_none_of_the_documents_are_reported(
+    question: str, missing: tuple[str, ...]
+) -> None:
+    text = (
+        "A call to Ghana costs £2 a minute.\n\nCalls to the British Defence Forces cost £3.\n\n"
+        "Home Fibre 150 has a speed of 76 Mbps."
+    )
+    answer = engine().attempt(question, [Source(text)])
+    assert answer is not None
+    assert answer.unanswered == missing
+
+
+def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:
+    text = (
+        "## Phase 1\n\nFrom 4 to 29 May the racks are put up.\n\nBea leads it.\n\n"
+        "## Phase 2\n\nGreer leads it.\n"
+    )
+    first = engine().attempt("Who leads phase 1, and when is it?", [Source(text)])
+    assert first is not None
+    assert {"From 4 to 29 May the racks are put up."} <= {quote.text for quote in first.quotes}
+    assert not first.unanswered
+    second = engine().attempt("Who leads phase 2, and when is it?", [Source(text)])
+    assert second is not None
+    assert second.unanswered == ("when is it",)
+
+
+def test_a_special_case_comes_with_its_rule() -> None:
+    text = "There is a limit of two permits per household. In zone B the limit is one."
+    assert "In zone B" in " ".join(quotes("How many permits can a household get?", f"{text}\n\nX."))
+
+
+def test_a_list_below_a_heading_is_completed() -> None:
+    text = (
+        "## What cannot be returned\n\n- Swimwear without its liner\n- Earrings\n"
+        "- Final sale items (the price ends in .97)\n- Monogrammed goods\n- Candles that were lit\n\n"
+        "## Postage\n\nPostage costs £3."
+    )
+    assert len(quotes("Which goods can not be sent back?", text)) >= 5
+
+
+@pytest.mark.parametrize(
     ("question", "answered"),
     [
         ("What does a tour cost?", True),

@@ -94,6 +94,12 @@ _LINKS = re.compile(
 )
 """Class names and ids of elements that are left out if all of their words are links."""
 
+_CONTROL = re.compile(
+    r"(?:back to top|copy link|edit|like|permalink|pin(?: it)?|print|reply|report|share|tweet)\W*",
+    re.IGNORECASE,
+)
+"""The text of a link that does something with a comment or page, rather than tell something."""
+
 _TRAIL = re.compile(r"([^>›»→|]{1,40})(?: [>›»→] [^>›»→|]{1,60}){1,6}")
 _MOST_IN_TRAIL = 30
 """Maximum number of elements in a breadcrumb trail."""
@@ -209,6 +215,7 @@ class _Text:
             or (before and _has_only_links(element, "", 1) and not _has_contact(element))
             or (before and _is_trail(element))
             or (tag == "a" and not self._parts and _is_jump(element))
+            or (tag == "a" and _is_control(element))
         )
 
     def _is_whole(self, element: Any, tag: str) -> bool:
@@ -478,6 +485,14 @@ def _is_jump(link: Any) -> bool:
         and next(link.iter(*_HEADINGS), None) is None
         and not _is_longer(link, _LONGEST_JUMP)
     )
+
+
+def _is_control(link: Any) -> bool:
+    """Whether a link such as "Reply" is no part of a sentence."""
+    before = link.getprevious()
+    above = link.getparent().text if before is None else before.tail
+    alone = not (above or "").strip() and not (link.tail or "").strip()
+    return alone and _CONTROL.fullmatch(_text(link).strip()) is not None
 
 
 def _is_trail(element: Any) -> bool:

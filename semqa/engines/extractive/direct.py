@@ -10,16 +10,18 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rapidfuzz import fuzz, process
 
-from semqa.engines.extractive.lexicon import stem
-from semqa.engines.extractive.matching import question_terms, stems_of
+from semqa.engines.extractive.lexicon import language_of, stem
+from semqa.engines.extractive.matching import TIME, question_terms, stems_of
+from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["ASKS_HOW", "direct_rows", "missing_codes"]
+__all__ = ["ASKS_HOW", "direct_rows", "missing_names"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -272,18 +274,48 @@ def _texts(found: Match) -> list[str]:
 
 
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
+_NAME = re.compile(
+    r"(?<=[\w,;]\s)(?!(?:Dr|Mr|Mrs|Ms|OK|Prof)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
+)
+"""A capitalised word within a question, with the number after it."""
+MOST_INITIALS = 5
+"""Maximum number of letters of an abbreviation."""
+ALIKE = 80
+"""Minimum similarity, of 100, of a name and a word that may be another spelling of it."""
 
 
-def missing_codes(question: str, texts: Sequence[str]) -> list[str]:
-    """Return the codes in a question, such as "E41", that are in none of the texts.
+def missing_names(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the codes and, in an English question, the names that are in none of the texts.
 
     Example:
-        >>> missing_codes("What do E17 and E-41 mean?", ["E17 means high pressure."])
-        ['E-41']
+        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["E17 means high pressure."])
+        ['E-41', 'Kenya']
     """
     codes = dict.fromkeys(_CODE.findall(question))
     known = " ".join(map(_plain, texts)) if codes else ""
-    return [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
+    missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
+    names = [name for name in _NAME.finditer(question) if not TIME.fullmatch(name[1])]
+    if names and language_of(question) is None and 2 * len(names) < len(question.split()):
+        words = {word for text in texts for word in split_words(text)}
+        missing += [
+            name[0] if name[2] else name[1]
+            for name in names
+            if not all(_is_named(part, words, texts) for part in re.split(r"[-_]+", name[1]))
+            or (name[2] and name[2] not in words)
+        ]
+    return missing
+
+
+def _is_named(name: str, words: set[str], texts: Sequence[str]) -> bool:
+    """Whether a name, another form of it or what it abbreviates is in the texts."""
+    form = name.lower()
+    base = form.rstrip("s")
+    if form in words or any(word.startswith(base) for word in words):
+        return True
+    if name.isupper() and len(name) <= MOST_INITIALS:
+        initials = re.compile(rf"\b{'[a-z]*[ -]'.join(form)}", re.IGNORECASE)
+        return any(map(initials.search, texts))
+    return process.extractOne(form, words, scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
 
 
 def _plain(text: str) -> str:

@@ -11,9 +11,15 @@ import numpy as np
 
 from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
 from semqa.engines.extractive.answerable import kinds_of_answer
-from semqa.engines.extractive.direct import ASKS_HOW, missing_codes
+from semqa.engines.extractive.direct import ASKS_HOW, missing_names
 from semqa.engines.extractive.judging import blend, judge, select
-from semqa.engines.extractive.matching import match, question_terms, read_units
+from semqa.engines.extractive.matching import (
+    DURATION,
+    TIME,
+    match,
+    question_terms,
+    read_units,
+)
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
@@ -28,11 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "read", "write"]
 
-LONGEST_LIST, LIST_SHARE = 12, 0.4
-"""A list of at most this many items is quoted whole if this share of it is quoted anyway."""
+LONGEST_LIST, LIST_SHARE, MERE_SHARE = 12, 0.4, 0.6
+"""A list of at most this many items is quoted whole if this share of it is quoted anyway: the first
+with a lead-in, the second below a mere heading."""
 
 MOST_INSTRUCTIONS = 8
 """Maximum number of instructions to quote around one."""
+
+MOST_BESIDE = 10
+"""Number of units around the best one in which a part such as "and when is it?" may be answered."""
 
 MOST_THINGS = 6
 """Maximum number of things of a question "… at home, at school and at work"."""
@@ -49,6 +59,12 @@ _NEXT_PART = re.compile(
     r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
     re.IGNORECASE,
 )
+_FOLLOW_UPS = (
+    (re.compile(r"\bwhen\b", re.IGNORECASE), TIME),
+    (re.compile(r"\bhow much\b", re.IGNORECASE), re.compile(r"[£$€\d]")),
+    (re.compile(r"\bhow long\b", re.IGNORECASE), DURATION),
+)
+"""What parts of a question ask, and what an answer to them has."""
 _AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
 """Between the last of several things and the others, as in "at home, at school and at work"."""
 _ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
@@ -128,6 +144,12 @@ _QUALIFIES = re.compile(
 """A sentence that qualifies the one before it."""
 
 
+_SPECIAL_CASE = re.compile(
+    r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
+    re.IGNORECASE,
+)
+
+
 class Quoted(NamedTuple):
     """A unit of an answer.
 
@@ -182,13 +204,13 @@ class Reading(NamedTuple):
     def unanswered(self) -> tuple[str, ...]:
         """The parts of the question that the documents do not answer if they answer others.
 
-        That includes codes, such as "E41", that are in none of the documents.
+        That includes codes and names, such as "E41" and "Kenya", that are in none of the documents.
         """
         if not self.answers:
             return ()
         texts = [f"{units.title} {units.structure.text}" for units in self.found.sources]
         parts = (text for text, part in self.parts if not part.answers)
-        return (*parts, *missing_codes(self.found.question, texts))
+        return (*parts, *missing_names(self.found.question, texts))
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
@@ -228,7 +250,8 @@ def read(
     judgement = judge(found, model)
     parts = _parts(question) if by_part else []
     if len(parts) < 2:
-        return Reading(found, _check_kind(question, sources, found, judgement))
+        reading = Reading(found, _check_kind(question, sources, found, judgement))
+        return _follow_up(reading, sources) if by_part else reading
     judged = []
     for text in parts:
         part = judge(match(text, sources, encoder), model)
@@ -236,7 +259,42 @@ def read(
         if not _REFERS.search(text):
             blended = replace(blended, relevance=part.relevance, unanswerable=part.unanswerable)
         judged.append((text, _check_kind(text, sources, found, blended)))
-    return Reading(found, judgement, tuple(judged))
+    return _follow_up(Reading(found, judgement, tuple(judged)), sources)
+
+
+def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
+    """Answer parts without words to search for, such as "and when is it?".
+
+    Unless the quotes answer such a part, the nearest unit of their section that does is quoted too.
+    """
+    question = reading.found.question
+    first, *others = _NEXT_PART.split(question)
+    parts = list(reading.parts)
+    for part in others:
+        text = part.strip(" ,;?")
+        kind = next((kind for asks, kind in _FOLLOW_UPS if asks.search(text)), None)
+        if kind is None or question_terms(text) or not reading.answers:
+            continue
+        quoted = choose(reading, sources, sys.maxsize)
+        if any(kind.search(sources[each.source - 1].text, each.start, each.end) for each in quoted):
+            continue
+        whole, found = reading.judgement, reading.found
+        best = int(whole.chances.argmax())
+        chances = np.zeros_like(whole.chances)
+        s, u = found.places[best]
+        units = found.sources[s].structure.units
+        for row in sorted(range(len(chances)), key=lambda row: abs(row - best))[:MOST_BESIDE]:
+            other, v = found.places[row]
+            if (
+                other == s
+                and units[v].headings == units[u].headings
+                and kind.search(found.sources[s].texts[v])
+            ):
+                chances[row] = whole.chances[best] / 2
+                break
+        parts = parts or [(first, whole)]
+        parts.append((text, replace(whole, chances=chances, relevance=chances, unanswerable=0.0)))
+    return reading._replace(parts=tuple(parts))
 
 
 def _check_kind(
@@ -448,22 +506,22 @@ def _members(units: Units, lead: int) -> list[int]:
 def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists with a lead-in, if the question or most quotes ask for them.
+    """Yield all items of short lists of which enough are quoted.
 
-    Half of "You need: …" is misleading; items below a mere heading stand for themselves.
+    Half of "You need: …" is misleading; items below a mere heading rather stand for themselves.
     """
-    share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
+    asks_for_all = _ASKS_FOR_ALL.search(found.question) is not None
     quoted = {
-        (s, unit.group)
+        (s, unit.group): _has_lead_in(found, s, u)
         for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
-        and _has_lead_in(found, s, u)
     }
-    for s, group in sorted(quoted):
+    for (s, group), has_lead_in in sorted(quoted.items()):
         units = found.sources[s].structure.units
         members = [
             (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
         ]
+        share = (0.0 if asks_for_all else LIST_SHARE) if has_lead_in else MERE_SHARE
         if len(members) <= LONGEST_LIST and (
             len(kept.keys() & set(members)) >= share * len(members)
         ):
@@ -533,10 +591,17 @@ def _needed(units: Units, u: int) -> list[int]:
         (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
         or _ASKS_OR_DENIES.search(units.texts[u])
         or _QUALIFIES.search(units.texts[after])
+        or _is_special_case(units.texts[u], units.texts[after])
         or DECIDES.fullmatch(units.texts[after])
     ):
         out.append(after)
     return out
+
+
+def _is_special_case(rule: str, text: str) -> bool:
+    """Whether "In zone B the limit is 1" follows "There is a limit of 2 permits"."""
+    case = _SPECIAL_CASE.match(text)
+    return case is not None and re.search(rf"\b{case[1]}\b", rule, re.IGNORECASE) is not None
 
 
 def _is_value(units: Units, u: int) -> bool:

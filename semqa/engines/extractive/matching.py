@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
+    "DURATION",
+    "TIME",
     "Match",
     "Units",
     "embed",
@@ -190,13 +192,13 @@ _MONEY = re.compile(
     r"[£$€]\s?\d|\d\s?(?:p\b|euros?\b|dollars?\b|pounds?\b|cents?\b|per ?cent|%)|\b\d+\.\d\d\b",
     re.I,
 )
-_TIME = re.compile(
+TIME = re.compile(
     r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|today|tomorrow|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|jan(?:uary)?|feb(?:ruary)?|march|april|may|june|"
     r"july|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b",
     re.I,
 )
-_DURATION = re.compile(
+DURATION = re.compile(
     r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|fifteen|twenty|"
     r"thirty|ninety)[\s-]+(?:\w+\s)?(?:minute|hour|day|week|month|year|night|second|time)s?\b|"
     r"\b(?:daily|weekly|monthly|yearly|annually|immediately|at once|every)\b",
@@ -218,7 +220,7 @@ _KINDS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"\bwho(?:m|se)?\b", re.I), _NAME),
     (
         re.compile(r"\bwhen\b|\b(?:what|which) (?:date|day|time|year)|deadline|how soon", re.I),
-        _TIME,
+        TIME,
     ),
     (
         re.compile(
@@ -235,7 +237,7 @@ _KINDS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         ),
         _NUMBER,
     ),
-    (re.compile(r"how (?:long|often|quickly|soon|late|early)|notice period", re.I), _DURATION),
+    (re.compile(r"how (?:long|often|quickly|soon|late|early)|notice period", re.I), DURATION),
     (re.compile(r"\bwhy\b|\breasons?\b|on what grounds", re.I), _REASON),
     (
         re.compile(

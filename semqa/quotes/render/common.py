@@ -105,9 +105,12 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
             f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."
         )
     if answer.relevance is not None:
-        doubt = "; it may not answer the question" if _is_doubtful(answer) else ""
+        low = answer.relevance < LOW
+        doubt = "; it may not answer the question" if low else ", but the sources may lack the answer"
+        doubt = doubt if _is_doubtful(answer) else ""
         sentences.append(f"Relevance: {percent(answer.relevance)}{doubt}.")
-    sentences += [f"No clear answer to: “{' '.join(part.split())}”." for part in answer.unanswered]
+    if missing := [f"“{' '.join(part.split())}”" for part in answer.unanswered]:
+        sentences.append(f"Not found in the sources: {', '.join(missing)}.")
     return " ".join(sentences)
 
 

@@ -65,10 +65,11 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
   if (relevance !== null) {
-    const doubt = isDoubtful({ relevance, answerable }) ? "; it may not answer the question" : "";
-    sentences.push(`Relevance: ${percent(relevance)}${doubt}.`);
+    const doubt = relevance < LOW ? "; it may not answer the question" : ", but the sources may lack the answer";
+    sentences.push(`Relevance: ${percent(relevance)}${isDoubtful({ relevance, answerable }) ? doubt : ""}.`);
   }
-  for (const part of unanswered) sentences.push(`No clear answer to: “${part.trim().replace(SPACES, " ")}”.`);
+  const missing = unanswered.map((part) => `“${part.trim().replace(SPACES, " ")}”`);
+  if (missing.length) sentences.push(`Not found in the sources: ${missing.join(", ")}.`);
   return sentences.join(" ");
 }
 
