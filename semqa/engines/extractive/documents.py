@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "read", "write"]
 
-LONGEST_LIST, LIST_SHARE, MERE_SHARE = 12, 0.4, 0.6
-"""A list of at most this many items is quoted whole if this share of it is quoted anyway: the first
-with a lead-in, the second below a mere heading."""
+LONGEST_LIST, LIST_SHARE, SAYS = 12, 0.4, 0.5
+"""A list of at most this many items is quoted whole if this share of it is quoted anyway, or if the
+text above it is nearer to the question than this cosine."""
 
 MOST_INSTRUCTIONS = 8
 """Maximum number of instructions to quote around one."""
@@ -506,24 +506,27 @@ def _members(units: Units, lead: int) -> list[int]:
 def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists of which enough are quoted.
+    """Yield all items of short lists if the question, their heading or most quotes ask for them.
 
-    Half of "You need: …" is misleading; items below a mere heading rather stand for themselves.
+    Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
+    says what the question asks.
     """
-    asks_for_all = _ASKS_FOR_ALL.search(found.question) is not None
+    share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
+    above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
+    near = {place for place, cosine in zip(found.places, above, strict=True) if cosine >= SAYS}
     quoted = {
-        (s, unit.group): _has_lead_in(found, s, u)
+        (s, unit.group): (s, u) in near
         for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
+        and ((s, u) in near or _has_lead_in(found, s, u))
     }
-    for (s, group), has_lead_in in sorted(quoted.items()):
+    for (s, group), says in sorted(quoted.items()):
         units = found.sources[s].structure.units
         members = [
             (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
         ]
-        share = (0.0 if asks_for_all else LIST_SHARE) if has_lead_in else MERE_SHARE
         if len(members) <= LONGEST_LIST and (
-            len(kept.keys() & set(members)) >= share * len(members)
+            says or len(kept.keys() & set(members)) >= share * len(members)
         ):
             yield from members
 

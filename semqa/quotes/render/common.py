@@ -106,7 +106,9 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
         )
     if answer.relevance is not None:
         low = answer.relevance < LOW
-        doubt = "; it may not answer the question" if low else ", but the sources may lack the answer"
+        doubt = (
+            "; it may not answer the question" if low else ", but the sources may lack the answer"
+        )
         doubt = doubt if _is_doubtful(answer) else ""
         sentences.append(f"Relevance: {percent(answer.relevance)}{doubt}.")
     if missing := [f"“{' '.join(part.split())}”" for part in answer.unanswered]:
