@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semqa.attribution.q2.meta import Judged, annotation_counts
+from semqa.attribution.q2.meta import annotation_counts
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.q2.responses import Response
 from semqa.attribution.records import read_table
@@ -138,7 +138,7 @@ class Q2(LabelledTables):
             words=lambda item: len(f"{item.data['response']} {item.data['knowledge']}".split()),
         )
         judged = [
-            Judged(_response(study, item, verdicts), {})
+            _response(study, item, verdicts)
             for study, ratings in studies
             for verdicts in [self.verdicts(ratings)]
             for item in study.items

@@ -13,17 +13,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING, Final
 
 from semqa.attribution.attrscore.files import column_of
-from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.attrscore.labels import Example
 from semqa.attribution.records import invalid_field, read_table
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Label
@@ -135,23 +134,6 @@ def map_examples(
         how = {"made": f"mapped from {name}", "label": row.fields[column]}
         examples.append(Example(str(number), "", answer, reference, label, how))
     return examples, skipped
-
-
-def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> list[Example]:
-    """Sample the same number of examples of each label, at most `per_label`, in random order."""
-    by_label = {label: [each for each in examples if each.label == label] for label in LABELS}
-    missing = [label for label, some in by_label.items() if not some]
-    if missing:
-        raise InputError(
-            f"Cannot balance labels, because there is no {missing[0]} example.",
-            hint="Leave out --per-label and --balance.",
-        )
-    count = min(len(some) for some in by_label.values())
-    count = count if per_label is None else min(count, per_label)
-    rng = Random(seed)  # noqa: S311  (no secret)
-    kept = [each for some in by_label.values() for each in rng.sample(some, count)]
-    rng.shuffle(kept)
-    return kept
 
 
 def _key(word: str) -> str:

@@ -11,7 +11,7 @@ Source: Honovich et al. 2021.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from semqa.extras import require
 from semqa.metrics.statistics import correlation, percentile_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -32,34 +32,27 @@ if TYPE_CHECKING:
     from semqa.data.jsonl import Row
 
 
-class Judged(NamedTuple):
-    """A response with its scores by measure; None if unscored."""
-
-    response: Response
-    scores: Mapping[str, float | None]
-
-
-def read_judged(path: Path) -> list[Judged] | None:
+def read_judged(path: Path) -> list[Response] | None:
     """Read the responses of a record with their scores; None for other files and standard input."""
     if kind_of(path) != KIND:
         return None
-    return [_judged(row) for row in read_record(path, KIND).rows]
+    return [_response(row) for row in read_record(path, KIND).rows]
 
 
-def _judged(row: Row) -> Judged:
+def _response(row: Row) -> Response:
     inconsistent, baselines = row.fields.get("inconsistent"), row.fields.get("baselines", {})
     if not (inconsistent is None or isinstance(inconsistent, bool)):
         raise invalid_field(row, "inconsistent", "true, false or null")
     if not isinstance(baselines, dict):
         raise invalid_field(row, "baselines", "an object of numbers")
-    rating = row.fields.get("rating")
-    scores = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
+    rating: Any = row.fields.get("rating")
+    scores: dict[str, Any] = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
     for name, score in (*scores.items(), ("rating", rating)):
         if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):
             raise InputError(
                 f"must be a number, got {describe(score)}.", field=name, where=row.where
             )
-    response = Response(
+    return Response(
         row.text("id"),
         row.text("response"),
         row.text("knowledge"),
@@ -67,9 +60,9 @@ def _judged(row: Row) -> Judged:
         _optional(row, "system"),
         _optional(row, "context"),
         row.where,
-        rating=rating,  # type: ignore[arg-type]  # checked above
+        scores,
+        rating,
     )
-    return Judged(response, scores)
 
 
 def _optional(row: Row, name: str) -> str | None:
@@ -80,7 +73,7 @@ _DECIMALS = 9
 
 
 def response_level(
-    judged: Iterable[Judged], measure: str, *thresholds: float
+    judged: Iterable[Response], measure: str, *thresholds: float
 ) -> dict[str, Any] | None:
     """Compare one measure with the labels of responses.
 
@@ -94,9 +87,9 @@ def response_level(
         and inconsistent ones by low scores (with thresholds on ``1 - score``). None if no response
         has both a label and a score.
     """
-    labelled = [each for each in judged if each.response.inconsistent is not None]
+    labelled = [each for each in judged if each.inconsistent is not None]
     pairs = [
-        (score, not each.response.inconsistent)
+        (score, not each.inconsistent)
         for each in labelled
         if (score := each.scores.get(measure)) is not None
     ]
@@ -184,7 +177,7 @@ INCONSISTENT = tuple(round(rate * SIZE) for rate in RATES)
 """Inconsistent responses of each system; halves are rounded to even."""
 
 
-def contexts_of(judged: Iterable[Judged], measure: str) -> list[tuple[float, float]]:
+def contexts_of(judged: Iterable[Response], measure: str) -> list[tuple[float, float]]:
     """Return the scores of contexts with both a consistent and an inconsistent response.
 
     If a context has several scored responses of one kind, the first one is used.
@@ -194,10 +187,9 @@ def contexts_of(judged: Iterable[Judged], measure: str) -> list[tuple[float, flo
     """
     found: dict[str, dict[bool, float]] = {}
     for each in judged:
-        response, score = each.response, each.scores.get(measure)
-        if response.context is None or response.inconsistent is None or score is None:
-            continue
-        found.setdefault(response.context, {}).setdefault(response.inconsistent, score)
+        score = each.scores.get(measure)
+        if each.context is not None and each.inconsistent is not None and score is not None:
+            found.setdefault(each.context, {}).setdefault(each.inconsistent, score)
     return [(scores[False], scores[True]) for scores in found.values() if len(scores) == 2]
 
 
@@ -270,16 +262,16 @@ def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list
     return [float(each) for each in np.clip(found, -1.0, 1.0)]
 
 
-def rating_level(judged: Iterable[Judged], measure: str) -> dict[str, Any] | None:
+def rating_level(judged: Iterable[Response], measure: str) -> dict[str, Any] | None:
     """Correlate one measure with the ratings of responses; None if none has both.
 
     Returns:
         A JSON-ready object: ``n``, ``pearson`` and ``spearman``, each None if undefined.
     """
     pairs = [
-        (score, each.response.rating)
+        (score, each.rating)
         for each in judged
-        if each.response.rating is not None and (score := each.scores.get(measure)) is not None
+        if each.rating is not None and (score := each.scores.get(measure)) is not None
     ]
     if not pairs:
         return None
@@ -291,7 +283,9 @@ def rating_level(judged: Iterable[Judged], measure: str) -> dict[str, Any] | Non
     }
 
 
-def three_way(judged: Iterable[Judged], measure: str, *thresholds: float) -> dict[str, Any] | None:
+def three_way(
+    judged: Iterable[Response], measure: str, *thresholds: float
+) -> dict[str, Any] | None:
     """Sort responses into contradicted, neutral and entailed ones by one measure, as for DNLI.
 
     A score up to the first threshold means contradicted, a score above the second one entailed.
@@ -306,9 +300,9 @@ def three_way(judged: Iterable[Judged], measure: str, *thresholds: float) -> dic
         responses; the ``accuracy``; and the ``recall`` of each class. None for other ratings.
     """
     pairs = [
-        (each.response.rating, score)
+        (each.rating, score)
         for each in judged
-        if each.response.rating is not None and (score := each.scores.get(measure)) is not None
+        if each.rating is not None and (score := each.scores.get(measure)) is not None
     ]
     if not {0.5} <= {rating for rating, _ in pairs} <= {0.0, 0.5, 1.0}:
         return None
@@ -340,7 +334,7 @@ def three_way(judged: Iterable[Judged], measure: str, *thresholds: float) -> dic
     }
 
 
-def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
+def annotation_counts(judged: Iterable[Response]) -> dict[str, Any]:
     """Count human labels in contexts with responses from several systems.
 
     Returns:
@@ -351,12 +345,10 @@ def annotation_counts(judged: Iterable[Judged]) -> dict[str, Any]:
     labels: dict[str, list[bool]] = {}
     systems: dict[str, int] = {}
     for each in judged:
-        response = each.response
-        if response.context is None or response.inconsistent is None:
-            continue
-        labels.setdefault(response.context, []).append(response.inconsistent)
-        name = response.system or ""
-        systems[name] = systems.get(name, 0) + response.inconsistent
+        if each.context is not None and each.inconsistent is not None:
+            labels.setdefault(each.context, []).append(each.inconsistent)
+            name = each.system or ""
+            systems[name] = systems.get(name, 0) + each.inconsistent
     return {
         "contexts": len(labels),
         "inconsistent": systems,

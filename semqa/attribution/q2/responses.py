@@ -42,7 +42,7 @@ class Response:
         rating: a human rating on any scale, high for good; None if unknown.
         context: id of the context, if several systems respond to it.
         where: ``file:line``, for error messages.
-        scores: additional scores from the file, by column.
+        scores: scores by measure, from a file or a record; None if unscored.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Response:
     system: str | None = None
     context: str | None = None
     where: str = ""
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float | None] = field(default_factory=dict)
     rating: float | None = None
 
 

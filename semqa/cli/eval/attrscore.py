@@ -320,29 +320,18 @@ def map_command(
             help="Another spelling of a label; WORD=skip skips its rows; repeatable.",
         ),
     ] = None,
-    balance: Annotated[
-        bool, typer.Option("--balance", help="Sample the same number of each label.")
-    ] = False,
-    per_label: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum examples per label.", show_default="all"),
-    ] = None,
-    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
     from collections import Counter
 
     from semqa.attribution.attrscore.files import write_examples
-    from semqa.attribution.attrscore.mapping import balanced, map_examples
+    from semqa.attribution.attrscore.mapping import map_examples
 
     check_not_an_input(out, file)
     if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
         raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
-    mapped, skipped = map_examples(file, task, _words(label_word or ()))
-    examples = mapped
-    if balance or per_label is not None:
-        examples = balanced(mapped, per_label, seed)
+    examples, skipped = map_examples(file, task, _words(label_word or ()))
     if not examples:
         raise InputError(
             f"All {skipped.total()} rows were skipped.",
@@ -359,8 +348,7 @@ def map_command(
             "labels": dict(labels),
             "made": {made: len(examples)},
             "skipped": dict(sorted(skipped.items())),
-            "rows": len(mapped) + skipped.total(),
-            "seed": seed,
+            "rows": len(examples) + skipped.total(),
         }
         write_result(json_line(record))
         return

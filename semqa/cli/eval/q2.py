@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import CachedJudge
     from semqa.attribution.q2 import Q2, Response, Settings
-    from semqa.attribution.q2.meta import Judged
     from semqa.attribution.q2.reading import ResponseFile
     from semqa.attribution.q2.responses import ResponseScore
 
@@ -439,13 +438,12 @@ def meta(
     wanted = list(dict.fromkeys(baseline or ()))
     if not wanted and not measure and not any(each.scores for each in judged):
         wanted = ["overlap", "bleu"]
-    responses = [each.response for each in judged]
     with judging(ctx) if "nli" in wanted else nullcontext() as judge:
         scores, computed = _baselines(
-            wanted, responses, judge, bertscore_model, bertscore_layer, official=official
+            wanted, judged, judge, bertscore_model, bertscore_layer, official=official
         )
     judged = [
-        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **own})
+        replace(each, scores={**each.scores, **dict.fromkeys(wanted), **own})
         for each, own in zip(judged, scores, strict=True)
     ]
     measures = list(dict.fromkeys(name for each in judged for name in each.scores))
@@ -474,12 +472,12 @@ def meta(
 
 def _read_judged(
     paths: Sequence[Path], drop: bool, measures: Sequence[str]
-) -> tuple[list[Judged], list[dict[str, Any]]]:
+) -> tuple[list[Response], list[dict[str, Any]]]:
     """Read all files; with several, ids and contexts contain the file name."""
-    from semqa.attribution.q2.meta import Judged, read_judged
+    from semqa.attribution.q2.meta import read_judged
     from semqa.attribution.q2.reading import prefixed, read_responses
 
-    found: list[Judged] = []
+    found: list[Response] = []
     described = []
     for path in paths:
         part = read_judged(path)
@@ -487,15 +485,15 @@ def _read_judged(
             described.append({"name": str(path), "record": True, "responses": len(part)})
         else:
             file = read_responses(path, drop_repeated=drop, measures=measures)
-            part = [Judged(each, dict(each.scores)) for each in file.responses]
+            part = list(file.responses)
             described.append(file.describe())
         prefix = f"{path}#" if len(paths) > 1 else ""
-        found += (each._replace(response=prefixed(each.response, prefix)) for each in part)
+        found += (prefixed(each, prefix) for each in part)
     return found, described
 
 
 def _evaluated(
-    judged: Sequence[Judged],
+    judged: Sequence[Response],
     measures: Sequence[str],
     thresholds: Mapping[str, Sequence[float]],
     simulation: Mapping[str, Any],
@@ -513,18 +511,16 @@ def _evaluated(
         three_way,
     )
 
-    def levels(some: Sequence[Judged]) -> dict[str, Any]:
+    def levels(some: Sequence[Response]) -> dict[str, Any]:
         found = {name: response_level(some, name, *thresholds[name]) for name in measures}
         return {name: level for name, level in found.items() if level is not None}
 
-    shared = [each for each in judged if each.response.context is not None]
-    alone = [each for each in judged if each.response.context is None]
+    shared = [each for each in judged if each.context is not None]
+    alone = [each for each in judged if each.context is None]
     rated = {name: rating_level(judged, name) for name in measures}
     sorted_ = {name: three_way(judged, name, *thresholds[name]) for name in measures}
     labelled = {
-        _file(each)
-        for each in judged
-        if each.response.inconsistent is not None or each.response.rating is not None
+        _file(each) for each in judged if each.inconsistent is not None or each.rating is not None
     }
     record: dict[str, Any] = {
         "kind": "semqa-q2-meta",
@@ -550,8 +546,8 @@ def _evaluated(
     return record
 
 
-def _file(judged: Judged) -> str:
-    where, _, _ = judged.response.where.rpartition(":")
+def _file(response: Response) -> str:
+    where, _, _ = response.where.rpartition(":")
     return where
 
 

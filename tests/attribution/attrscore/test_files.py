@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from semqa.attribution.attrscore.files import read_examples, write_examples
 from semqa.attribution.attrscore.labels import Example
-from semqa.attribution.attrscore.mapping import balanced, map_examples
+from semqa.attribution.attrscore.mapping import map_examples
 from semqa.errors import InputError
 
 GENSEARCH = (
@@ -144,16 +143,3 @@ def test_spellings_of_one_s_own(tmp_path: Path) -> None:
 def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         map_examples(write(tmp_path / "d.jsonl", [row]), "fact-checking")
-
-
-def test_a_balanced_draw_is_seeded(tmp_path: Path) -> None:
-    rows = [
-        {"hypothesis": f"h{i}", "premise": "p", "label": (0, 0, 0, 1, 2)[i % 5]} for i in range(50)
-    ]
-    examples = map_examples(write(tmp_path / "d.jsonl", rows), "nli")[0]
-    drawn = balanced(examples, None, 1)
-    assert Counter(each.label for each in drawn) == {A: 10, C: 10, E: 10}
-    assert balanced(examples, None, 1) == drawn != balanced(examples, None, 2)
-    assert len(balanced(examples, 4, 1)) == 12
-    with pytest.raises(InputError, match="Cannot balance"):
-        balanced([each for each in examples if each.label != C], None, 1)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 
-from semqa.attribution.q2 import summarise
+from semqa.attribution.q2 import Response, summarise
 from semqa.attribution.q2.baselines import Overlap, baseline_scores
 from semqa.attribution.q2.measure import compare_answers
 from semqa.attribution.q2.meta import (
     INCONSISTENT,
-    Judged,
     annotation_counts,
     contexts_of,
     system_level,
@@ -46,13 +46,13 @@ def golden_scores(shared: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def cross(shared: Path) -> list[Judged]:
+def cross(shared: Path) -> list[Response]:
     """The cross annotation with both baselines."""
     file = read_responses(shared / "data/q2/cross_annotation.csv")
     assert (file.kind, len(file.responses)) == ("contexts", 1088)
     columns = {name: baseline_scores(name, file.responses) for name in ("overlap", "bleu")}
     return [
-        Judged(each, {name: values[place] for name, values in columns.items()})
+        replace(each, scores={name: values[place] for name, values in columns.items()})
         for place, each in enumerate(file.responses)
     ]
 
@@ -91,7 +91,7 @@ def test_bleu_is_the_papers_without_the_repeated_response(
     )
 
 
-def test_cross_annotation_is_counted(cross: list[Judged], golden: dict[str, Any]) -> None:
+def test_cross_annotation_is_counted(cross: list[Response], golden: dict[str, Any]) -> None:
     counts, wanted = annotation_counts(cross), golden["cross_annotation"]
     assert counts["contexts"] == wanted["contexts"] == 544
     assert counts["inconsistent"] == {"dodeca": 186, "memnet": 274}
@@ -101,7 +101,7 @@ def test_cross_annotation_is_counted(cross: list[Judged], golden: dict[str, Any]
 
 @pytest.mark.parametrize("measure", ["overlap", "bleu"])
 def test_simulated_systems_are_ranked_as_in_the_paper(
-    cross: list[Judged], golden: dict[str, Any], measure: str
+    cross: list[Response], golden: dict[str, Any], measure: str
 ) -> None:
     wanted = golden["table4"]["metrics"][measure]
     contexts = contexts_of(cross, measure)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.q2 import Response
 from semqa.attribution.q2.meta import (
-    Judged,
     response_level,
     system_level,
     three_way,
@@ -17,9 +18,9 @@ from semqa.attribution.q2.meta import (
 
 def judged(
     *scores: float | None, inconsistent: bool | None, context: str | None = None
-) -> list[Judged]:
+) -> list[Response]:
     return [
-        Judged(Response(str(n), "t", "k", inconsistent, "s", context), {"m": score})
+        Response(str(n), "t", "k", inconsistent, "s", context, scores={"m": score})
         for n, score in enumerate(scores)
     ]
 
@@ -62,7 +63,7 @@ def test_three_labels_have_the_thresholds_of_the_best_accuracy(
         return sum(f == r for f, (_, r) in zip(found, examples, strict=True)) / len(examples)
 
     given_scores = [
-        Judged(Response(str(n), "t", "k", rating=rating), {"m": score / 4})
+        Response(str(n), "t", "k", rating=rating, scores={"m": score / 4})
         for n, (score, rating) in enumerate(examples)
     ]
     found = three_way(given_scores, "m")
@@ -80,7 +81,7 @@ def test_three_labels_have_the_thresholds_of_the_best_accuracy(
 
 def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
     rows = [
-        Judged(Response(str(n), "t", "k", n < 2), {"bleu": 10.0 * n, "bertscore": n / 10 - 0.2})
+        Response(str(n), "t", "k", n < 2, scores={"bleu": 10.0 * n, "bertscore": n / 10 - 0.2})
         for n in range(4)
     ]
     bleu, bert = response_level(rows, "bleu", 0.15), response_level(rows, "bertscore", 0.5)
@@ -89,7 +90,7 @@ def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
     assert bleu["accuracy"] == bert["accuracy"] == 1.0
     thresholds = bert["curves"]["consistent"]["thresholds"]
     assert thresholds == pytest.approx([0, 1 / 3, 2 / 3, 1])
-    same = [row._replace(scores={"bertscore": 0.5}) for row in rows]
+    same = [replace(row, scores={"bertscore": 0.5}) for row in rows]
     level = response_level(same, "bertscore")
     assert level is not None
     assert level["accuracy"] == 0.5

@@ -154,8 +154,8 @@ def test_a_record_is_read_for_its_scores(tmp_path: Path) -> None:
     path.write_text(json.dumps(record), encoding="utf-8")
     found = read_judged(path)
     assert found is not None
-    assert [each.response.inconsistent for each in found] == [True, None]
-    assert [each.response.rating for each in found] == [None, 0.5]
+    assert [each.inconsistent for each in found] == [True, None]
+    assert [each.rating for each in found] == [None, 0.5]
     assert [each.scores["q2"] for each in found] == [row["q2"] for row in record["rows"]]
     for name, wrong in (("q2", "1"), ("inconsistent", 1), ("baselines", []), ("response", None)):
         damaged = {**record, "rows": [{**record["rows"][0], name: wrong}]}
