@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import PurePath
 from statistics import fmean
@@ -167,12 +167,10 @@ class Prediction(NamedTuple):
         return self.inconsistent is None and self.score is None
 
 
-@dataclass(slots=True)
-class Run:
-    """Predictions of one run: for sentences, by summary and number, and for whole summaries."""
-
-    sentences: dict[tuple[SummaryKey, int], Prediction] = field(default_factory=dict)
-    summaries: dict[SummaryKey, Prediction] = field(default_factory=dict)
+Text = tuple[SummaryKey, int | None]
+"""A sentence of a summary by its number, or the whole summary."""
+Run = dict[Text, Prediction]
+"""The predictions of one run."""
 
 
 class Evaluator(NamedTuple):
@@ -206,12 +204,9 @@ def read_evaluator(path: Path | str, name: str = "") -> Evaluator:
             )
         names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
         key = SummaryKey(row.text("dataset", "").casefold(), *names)
-        run = runs.setdefault(_run_name(row), Run())
-        if row.fields.get("sent_idx") is None:
-            known = run.summaries.setdefault(key, prediction)
-        else:
-            known = run.sentences.setdefault((key, sentence_index(row)), prediction)
-        if known != prediction:
+        run = runs.setdefault(_run_name(row), {})
+        index = None if row.fields.get("sent_idx") is None else sentence_index(row)
+        if run.setdefault((key, index), prediction) != prediction:
             raise InputError(
                 'The same text already has a different prediction; add a field "run" to tell runs apart.',
                 where=row.where,
@@ -270,12 +265,10 @@ MIN_EVALUATORS = 3
 LEVELS: tuple[Level, Level] = ("sentence", "summary")
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Annotation and prediction of a sentence, or of a summary if `index` is None."""
+class Decided(NamedTuple):
+    """Annotation and prediction of a text."""
 
-    key: SummaryKey
-    index: int | None
+    text: Text
     inconsistent: bool
     errors: tuple[str, ...]
     found: Prediction
@@ -284,7 +277,7 @@ class Decided:
         """Return whether the prediction is *inconsistent*; None without a verdict."""
         if self.found.score is None:
             return self.found.inconsistent
-        cutoff = cutoffs.get("summary" if self.index is None else "sentence")
+        cutoff = cutoffs.get("summary" if self.text[1] is None else "sentence")
         return None if cutoff is None else self.found.score <= cutoff
 
 
@@ -300,29 +293,23 @@ def decide(
     Returns:
         The texts with a prediction, and the number of texts without.
     """
-    decided: list[Decided] = []
-    missing = 0
-
-    def add(
-        first: AnnotatedSentence, index: int | None, inconsistent: bool, found: Prediction | None
-    ) -> None:
-        nonlocal missing
-        if found is None:
-            missing += 1
-        else:
-            errors = () if index is None else first.errors
-            decided.append(Decided(first.key, index, inconsistent, errors, found))
-
+    texts: list[tuple[Text, bool, tuple[str, ...], Prediction | None]] = []
     if level == "sentence":
         for one in sentences:
-            add(one, one.index, one.inconsistent, _find(run.sentences, one.key, one.index))
-        return decided, missing
-    for (_, key), parts in by_summary(sentences).items():
-        whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
-        if whole is None:
-            whole = _combine_sentences(_find(run.sentences, key, part.index) for part in parts)
-        add(parts[0], None, any(part.inconsistent for part in parts), whole)
-    return decided, missing
+            found = _find(run, one.key, one.index)
+            texts.append(((one.key, one.index), one.inconsistent, one.errors, found))
+    else:
+        for (_, key), parts in by_summary(sentences).items():
+            found = _find(run, key, None)
+            if found is None:
+                found = _combine_sentences([_find(run, key, part.index) for part in parts])
+            texts.append(((key, None), any(part.inconsistent for part in parts), (), found))
+    decided = [
+        Decided(text, inconsistent, errors, found)
+        for text, inconsistent, errors, found in texts
+        if found is not None
+    ]
+    return decided, len(texts) - len(decided)
 
 
 def tune(sentences: Sequence[AnnotatedSentence], run: Run) -> dict[Level, Threshold]:
@@ -372,8 +359,9 @@ def evaluate(
                 continue
             if level == "sentence":
                 found.append((each, verdict))
-            for dataset in (each.key.dataset, ALL):
-                for category in {category_of(each.key, categories) or ALL, ALL}:
+            key, _ = each.text
+            for dataset in (key.dataset, ALL):
+                for category in {category_of(key, categories) or ALL, ALL}:
                     pair = (each.inconsistent, verdict)
                     cells.setdefault((dataset, category, level), []).append(pair)
     return {
@@ -448,13 +436,13 @@ def compare(
 
 def _verdicts(
     sentences: Sequence[AnnotatedSentence], evaluator: Evaluator, level: Level
-) -> list[tuple[str, dict[tuple[SummaryKey, int | None], tuple[bool, bool]]]]:
+) -> list[tuple[str, dict[Text, tuple[bool, bool]]]]:
     """Return for each run its name, and annotation and verdict of each text with a verdict."""
     return [
         (
             name,
             {
-                (each.key, each.index): (each.inconsistent, verdict)
+                each.text: (each.inconsistent, verdict)
                 for each in decide(sentences, run, level)[0]
                 if (verdict := each.verdict(evaluator.cutoffs.get(name, {}))) is not None
             },
@@ -463,17 +451,14 @@ def _verdicts(
     ]
 
 
-def _find(
-    found: Mapping[tuple[SummaryKey, int], Prediction], key: SummaryKey, index: int
-) -> Prediction | None:
-    return found.get((key, index)) or found.get((key._replace(dataset=""), index))
+def _find(run: Run, key: SummaryKey, index: int | None) -> Prediction | None:
+    return run.get((key, index)) or run.get((key._replace(dataset=""), index))
 
 
-def _combine_sentences(parts: Iterable[Prediction | None]) -> Prediction | None:
+def _combine_sentences(parts: Sequence[Prediction | None]) -> Prediction | None:
     """Combine the predictions for the sentences of a summary; see `decide`."""
-    known = list(parts)
-    read = [part for part in known if part is not None]
-    if len(read) < len(known):
+    read = [part for part in parts if part is not None]
+    if len(read) < len(parts):
         return None
     scores = [part.score for part in read if part.score is not None]
     if scores:

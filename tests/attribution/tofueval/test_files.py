@@ -195,6 +195,5 @@ def test_predictions(tmp_path: Path) -> None:
     found = read_evaluator(lines_of(tmp_path / "p.jsonl", rows))
     assert (found.name, found.scored, list(found.runs)) == ("p", False, ["0", "1"])
     first, second = found.runs.values()
-    assert [p.inconsistent for p in first.sentences.values()] == [False, None]
-    assert [p.inconsistent for p in second.sentences.values()] == [True]
-    assert [p.inconsistent for p in second.summaries.values()] == [True]
+    assert {index: p.inconsistent for (_, index), p in first.items()} == {1: False, 2: None}
+    assert {index: p.inconsistent for (_, index), p in second.items()} == {1: True, None: True}

@@ -158,7 +158,7 @@ EVALUATORS: dict[str, Predict] = {
 
 
 def run_of(sentences: list[AnnotatedSentence], predict: Predict) -> Run:
-    return Run({(s.key, s.index): Prediction(predict(s)) for s in sentences})
+    return {(s.key, s.index): Prediction(predict(s)) for s in sentences}
 
 
 def check_cell(found: dict[str, Any], expected: dict[str, float]) -> None:
@@ -208,7 +208,7 @@ def test_kappa(five: list[AnnotatedSentence], golden: dict[str, Any]) -> None:
 
 
 def scores(sentences: list[AnnotatedSentence]) -> Run:
-    return Run({(s.key, s.index): Prediction(None, 1 / len(s.text.split())) for s in sentences})
+    return {(s.key, s.index): Prediction(None, 1 / len(s.text.split())) for s in sentences}
 
 
 @pytest.mark.parametrize("level", ["sentence", "summary"])

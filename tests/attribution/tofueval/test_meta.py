@@ -43,13 +43,11 @@ SENTENCES = [
 
 
 def run(*wrong: bool | None) -> Run:
-    return Run({(s.key, s.index): Prediction(w) for s, w in zip(SENTENCES, wrong, strict=True)})
+    return {(s.key, s.index): Prediction(w) for s, w in zip(SENTENCES, wrong, strict=True)}
 
 
 def scored(*scores: float) -> Run:
-    return Run(
-        {(s.key, s.index): Prediction(None, x) for s, x in zip(SENTENCES, scores, strict=True)}
-    )
+    return {(s.key, s.index): Prediction(None, x) for s, x in zip(SENTENCES, scores, strict=True)}
 
 
 def cells_of(found: dict[str, Any]) -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -85,7 +83,7 @@ def test_what_is_not_read_is_left_out_and_counted() -> None:
 
 def test_a_whole_summary_may_be_judged() -> None:
     known = run(False, False, False, False, False)
-    known.summaries[KEY._replace(dataset="")] = Prediction(inconsistent=True)
+    known[KEY._replace(dataset=""), None] = Prediction(inconsistent=True)
     found = evaluate(SENTENCES, known, {})
     assert counts_of(found)["a", ALL, "summary"] == (1, 1, 0, 1)
 
@@ -96,9 +94,9 @@ def test_scores_need_a_threshold_that_dev_gives() -> None:
         sentence(2, False, split="dev"),
         sentence(1, False, split="dev", model="n"),
     ]
-    known = Run(
-        {(s.key, s.index): Prediction(None, x) for s, x in zip(dev, (0.2, 0.9, 0.6), strict=True)}
-    )
+    known: Run = {
+        (s.key, s.index): Prediction(None, x) for s, x in zip(dev, (0.2, 0.9, 0.6), strict=True)
+    }
     found = tune(dev, known)
     assert {level: each.value for level, each in found.items()} == {"sentence": 0.2, "summary": 0.2}
     values = {level: each.value for level, each in found.items()}
