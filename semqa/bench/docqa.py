@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 from annotated_types import MinLen
 from pydantic import StringConstraints
@@ -240,45 +240,10 @@ class DocsAnswer:
     """An answer to a question over documents, stored as one line of a file.
 
     Attributes:
-        prediction: the scored part of the answer.
+        error: why the question failed.
         seconds: time taken, including the search for passages; None if unknown.
         key: digest of everything the answer depends on; empty if unknown.
     """
-
-    id: str
-    engine: str
-    answer: str
-    prediction: DocsPrediction
-    seconds: float | None
-    key: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as a JSON-ready object."""
-        return {
-            "id": self.id,
-            "engine": self.engine,
-            "answer": self.answer,
-            "quotes": [
-                {"text": quote.text, "document": quote.document, "field": quote.field}
-                for quote in self.prediction.quotes
-            ],
-            "abstained": self.prediction.abstained,
-            "error": self.prediction.error,
-            "seconds": self.seconds,
-            "key": self.key,
-        }
-
-    @classmethod
-    def read(cls, row: Row) -> Self:
-        """Read an answer; only ``id`` is required."""
-        found = read_as(_Given, row)
-        prediction = DocsPrediction(found.quotes, found.abstained, found.error or None)
-        return cls(found.id, found.engine, found.answer, prediction, found.seconds, found.key)
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """A line with an answer."""
 
     id: str
     engine: str = ""
@@ -289,6 +254,11 @@ class _Given:
     seconds: float | None = None
     key: str = ""
 
+    @property
+    def prediction(self) -> DocsPrediction:
+        """The scored part of the answer."""
+        return DocsPrediction(self.quotes, self.abstained, self.error or None)
+
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
     """Read a file of answers, keyed by engine and question id; the last of duplicates counts."""
@@ -296,7 +266,8 @@ def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
 
 
 def _by_question(rows: Iterable[Row]) -> dict[tuple[str, str], DocsAnswer]:
-    return {(answer.engine, answer.id): answer for answer in map(DocsAnswer.read, rows)}
+    answers = (read_as(DocsAnswer, row) for row in rows)
+    return {(answer.engine, answer.id): answer for answer in answers}
 
 
 class AnswerFile:
@@ -322,13 +293,13 @@ class AnswerFile:
     def has(self, engine: str, question: str, *, key: str) -> bool:
         """Return whether the file has an answer with this key that did not fail."""
         found = self.answers.get((engine, question))
-        return found is not None and found.key == key and found.prediction.error is None
+        return found is not None and found.key == key and not found.error
 
     def append(self, answer: DocsAnswer) -> None:
         """Append an answer; it survives a killed process once this returns."""
         self.answers[answer.engine, answer.id] = answer
         if self._file is not None:
-            self._file.append(answer.to_dict())
+            self._file.append(asdict(answer))
 
 
 def answer_questions(
@@ -350,7 +321,7 @@ def answer_questions(
     unavailable = 0
     for question in questions:
         started = time.perf_counter()
-        text, prediction = "", DocsPrediction()
+        answered = DocsAnswer(question.id, spec, key=keys[question.id])
         try:
             found = find(question)
             given = [source for _, source in found]
@@ -359,17 +330,16 @@ def answer_questions(
             raise
         except SemqaError as error:
             unavailable = unavailable + 1 if isinstance(error, UnavailableError) else 0
-            prediction = DocsPrediction(error=str(error))
+            answered = replace(answered, error=str(error))
             failure = error
         else:
             unavailable = 0
-            text = answer.marked
             names = [name for name, _ in found]
-            prediction = DocsPrediction(
-                tuple(_named(quote, names, given) for quote in answer.quotes), answer.abstained
+            quotes = tuple(_named(quote, names, given) for quote in answer.quotes)
+            answered = replace(
+                answered, answer=answer.marked, quotes=quotes, abstained=answer.abstained
             )
-        seconds = round(time.perf_counter() - started, 6)
-        yield DocsAnswer(question.id, spec, text, prediction, seconds, keys[question.id])
+        yield replace(answered, seconds=round(time.perf_counter() - started, 6))
         if unavailable == MAX_UNAVAILABLE:
             raise failure
 

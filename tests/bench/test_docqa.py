@@ -19,7 +19,7 @@ from semqa.bench.docqa import (
     whole_documents,
 )
 from semqa.errors import InputError, MissingExtraError, UnavailableError
-from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote
+from semqa.metrics.docqa import DocsQuestion, DocsQuote
 from semqa.quotes import QuotedAnswer, Source
 from semqa.retrieval.passages import search
 from tests.documents import makers
@@ -203,14 +203,14 @@ def test_a_collection_is_made_of_each_list_of_documents(
 
 def test_answers_survive_a_kill_and_later_ones_count(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    first = DocsAnswer("q1", "bm25", "[ 1 é ]", DocsPrediction((DocsQuote("é", "a.md"),)), 0.5, "k")
-    failed = DocsAnswer("q2", "bm25", "", DocsPrediction(error="too long"), 0.1, "k")
+    first = DocsAnswer("q1", "bm25", "[ 1 é ]", (DocsQuote("é", "a.md"),), seconds=0.5, key="k")
+    failed = DocsAnswer("q2", "bm25", error="too long", seconds=0.1, key="k")
     with AnswerFile(path) as file:
         file.append(first)
         file.append(failed)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:40])  # a line that was cut off
-    better = DocsAnswer("q2", "bm25", "", DocsPrediction(abstained=True), 0.2, "k")
+    better = DocsAnswer("q2", "bm25", abstained=True, seconds=0.2, key="k")
     with AnswerFile(path) as file:
         assert path.read_bytes() == whole
         assert file.answers == {("bm25", "q1"): first, ("bm25", "q2"): failed}
