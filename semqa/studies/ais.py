@@ -345,7 +345,7 @@ class Ais(Kind):
 
     def report(self, studies: Studies) -> Figures:
         """Return the record of `semqa eval ais`, which prints the tables."""
-        from semqa.attribution.ais.report import Settings, report
+        from semqa.attribution.ais.rates import Settings, report
 
         ratings = [each for study, rated in studies for each in as_ratings(study, rated)]
         experts = {

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from semqa.attribution.attrscore.files import read_examples
-from semqa.attribution.attrscore.labels import LABELS, Label
+from semqa.attribution.attrscore.examples import LABELS, Label, read_examples
 from semqa.attribution.attrscore.scores import f1_rows, score_by_domain, score_labels
 from semqa.attribution.records import read_table
 from semqa.data.csv_rows import CsvFile

@@ -327,7 +327,7 @@ def test_the_sample_in_the_docs_is_a_grid(bench: Bench) -> None:
     text = re.sub(r"exemplars: .*", "exemplars: [random, fixed]", text)
     text = text.replace("shots: [0, 2, 5]", "shots: [0, 1, 2]").replace("out: runs", "")
     text = text.replace("shots: 2\n", "shots: 2\n    exemplars: fixed\n")
-    cells = cells_of(bench(text, "--json"))
+    cells = cells_of(bench(text, "--json", "--limit", "1"))
     assert [cell["error"] for cell in cells.values() if cell["state"] != "done"] == []
     assert "ours" in cells
 
@@ -346,6 +346,6 @@ def test_the_docs_say_how_to_make_the_tables_of_the_paper(bench: Bench) -> None:
             text = text.replace(said, small)
         model = "" if "engine:" in text else "engine: transformers:m\n"
         train = f"train: {DATA}\n" if "shots:" in text else ""
-        result = bench(f"{model}{train}{text}\nout: {key}\n", "--json")
+        result = bench(f"{model}{train}{text}\nout: {key}\n", "--json", "--limit", "1")
         assert {cell["state"] for cell in cells_of(result).values()} == {"done"}
         assert key in {table.key for table in make_report(load_runs(Path(key))).tables}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.files import read_examples
+from semqa.attribution.attrscore.examples import read_examples
 from semqa.attribution.q2.reading import read_responses
 from semqa.attribution.tofueval.data import read_annotations, read_key_points
 from semqa.errors import InputError

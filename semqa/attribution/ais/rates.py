@@ -1,4 +1,4 @@
-"""Flag, Int and AIS rates of systems, significance tests, and annotators' agreement and speed.
+"""Flag, Int and AIS rates, significance tests, annotators' agreement and speed, and their report.
 
 Flag is the rate over all outputs, Int over outputs that are not flagged, and AIS over interpretable
 outputs. Int & AIS, over outputs that are not flagged, is the rate that readers experience.
@@ -19,12 +19,13 @@ Linguistics 49, 2023), section 4 and tables 3, 4 and 7.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY
-from semqa.attribution.ais.released import MAJORITIES, drop_duplicates
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, consensus
+from semqa.attribution.ais.released import MAJORITIES, data_checks, drop_duplicates
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     consensus_fit,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
+    from semqa.attribution.ais.released import ReleasedFile
 
 
 _Key = TypeVar("_Key")
@@ -405,3 +407,117 @@ def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:
     if judgement == "ais" or given.design == ATTRIBUTION_ONLY:
         return given.attributable
     return None if given.interpretable is None else bool(given.attributable)
+
+
+COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
+"""The rates used to compare systems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a report; the defaults follow the paper. See `compare_systems`.
+
+    Attributes:
+        without: systems to leave out.
+        first_only: whether to use only the first row of each item and system.
+        agreement: whether to compute the agreement of annotators.
+        by: groups for completion times, besides the task; ``design`` also compares designs.
+    """
+
+    test: SystemTest = "z"
+    correct: bool = False
+    baseline: str | None = None
+    without: tuple[str, ...] = ()
+    first_only: bool = False
+    agreement: bool = True
+    by: tuple[Grouping, ...] = ()
+
+
+def report(
+    files: Sequence[ReleasedFile],
+    ratings: Sequence[Rating],
+    settings: Settings = Settings(),
+    *,
+    experts: Sequence[Rating] = (),
+) -> dict[str, Any]:
+    """Report on released files, each with one task, and on ratings of any tasks and designs.
+
+    Returns:
+        A JSON-ready object: ``tasks`` (released files, then ratings by task and design),
+        ``designs``, ``times``, ``experts``, ``correctness`` (each two designs, by their agreement
+        with `experts`), and ``settings``.
+    """
+    kept = [rating for rating in ratings if rating.system not in settings.without]
+    together = consensus(kept)
+    fits, correctness = compare_with_experts(together, consensus(experts))
+    units: dict[tuple[str, str], list[RatedUnit]] = {}
+    for unit in together:
+        units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
+    systems = [row.verdict.system for file in files for row in file.rows]
+    _check_names([*systems, *(each.system for each in ratings)], settings)
+    return {
+        "tasks": [
+            *(_released(file, settings) for file in files),
+            *(_rated(group, settings) for group in units.values()),
+        ],
+        "designs": compare_designs([unit.verdict for unit in together])
+        if "design" in settings.by
+        else [],
+        "times": completion_times(kept, tuple(dict.fromkeys(("task", *settings.by))))
+        if kept
+        else [],
+        "experts": fits,
+        "correctness": correctness,
+        "settings": asdict(settings),
+    }
+
+
+def _released(file: ReleasedFile, settings: Settings) -> dict[str, Any]:
+    rows = [row for row in file.rows if row.verdict.system not in settings.without]
+    verdicts = [row.verdict for row in rows]
+    if settings.first_only:
+        verdicts = drop_duplicates(verdicts)
+    return {
+        "task": file.rows[0].verdict.task if file.rows else "",
+        "design": "",
+        "origin": "released",
+        **_rates(verdicts, settings),
+        "agreement": agreement_of_counts(verdicts) if settings.agreement else [],
+        "data_checks": data_checks(rows),
+        "ties": {},
+    }
+
+
+def _rated(units: Sequence[RatedUnit], settings: Settings) -> dict[str, Any]:
+    tied = [question for unit in units for question in unit.tied]
+    return {
+        "task": units[0].verdict.task,
+        "design": units[0].verdict.design,
+        "origin": "ratings",
+        **_rates([unit.verdict for unit in units], settings),
+        "agreement": agreement_of_ratings(units) if settings.agreement else [],
+        "data_checks": {},
+        "ties": {name: tied.count(name) for name in ("int", "ais") if name in tied},
+    }
+
+
+def _rates(verdicts: Sequence[Verdict], settings: Settings) -> dict[str, Any]:
+    systems = system_rates(verdicts)
+    comparisons = []
+    if settings.baseline is None or settings.baseline in {each["system"] for each in systems}:
+        chosen: Any = {name: getattr(settings, name) for name in ("baseline", "test", "correct")}
+        for measure in COMPARED:
+            comparisons += compare_systems(verdicts, measure, **chosen)
+    total = rates_of("all", verdicts) if verdicts else None
+    return {"systems": systems, "total": total, "comparisons": comparisons}
+
+
+def _check_names(known: Sequence[str], settings: Settings) -> None:
+    """Raise if a system named in the settings does not exist, or its rows are all left out."""
+    left = [name for name in known if name not in settings.without]
+    baseline = () if settings.baseline is None else (settings.baseline,)
+    for names, among in ((settings.without, known), (baseline, left)):
+        for name in names:
+            if name not in among:
+                hint = f"Choose from {', '.join(dict.fromkeys(among))}." if among else None
+                raise InputError(f"The system {name!r} has no ratings.", value=name, hint=hint)

@@ -2,6 +2,6 @@
 
 `judging` asks a judge about claims, with one of the paper's prompt families or by entailment.
 Replies are parsed by `semqa.attribution.judges.replies`, or like the released code
-(`labels.official_label`), and `scores` scores the labels. `mapping` converts data sets of related
+(`examples.official_label`), and `scores` scores the labels. `mapping` converts data sets of related
 tasks to training data, and `training` fine-tunes a model.
 """

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import column_of
-from semqa.attribution.attrscore.labels import (
+from semqa.attribution.attrscore.examples import (
     DEFAULT_FAMILY,
     FAMILIES,
     LABEL_OF,
     LABELS,
     Example,
+    column_of,
     label_named,
     official_label,
     parse_label,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.labels import Family, Label
+    from semqa.attribution.attrscore.examples import Family, Label
     from semqa.attribution.judges import Entailment, Judge
 
 

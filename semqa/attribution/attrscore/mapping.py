@@ -15,8 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from semqa.attribution.attrscore.files import column_of
-from semqa.attribution.attrscore.labels import Example
+from semqa.attribution.attrscore.examples import Example, column_of
 from semqa.attribution.records import invalid_field, read_table
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from semqa.attribution.attrscore.labels import Label
+    from semqa.attribution.attrscore.examples import Label
     from semqa.data.jsonl import Row
 
 _NO_LABEL: Final = frozenset({"", "-", "1-", "none", "nan"})

@@ -14,7 +14,7 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.labels import LABELS
+from semqa.attribution.attrscore.examples import LABELS
 from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from semqa.attribution.attrscore.labels import Label
+    from semqa.attribution.attrscore.examples import Label
 
 _NO_EXAMPLES = "no labelled examples"
 

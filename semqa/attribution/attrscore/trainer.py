@@ -21,7 +21,7 @@ from transformers import (
     set_seed,
 )
 
-from semqa.attribution.attrscore.labels import LABELS, RELATIONS, Label, parse_label
+from semqa.attribution.attrscore.examples import LABELS, RELATIONS, Label, parse_label
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.engines.model.hub import ModelFiles
 from semqa.errors import InputError
@@ -30,8 +30,8 @@ from semqa.training.trainer import GuardedTrainer, OneDevice, Run, arguments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from semqa.attribution.attrscore.examples import Example
     from semqa.attribution.attrscore.judging import AttrPrompt
-    from semqa.attribution.attrscore.labels import Example
     from semqa.attribution.attrscore.options import TrainingOptions
     from semqa.training.folder import Session
 

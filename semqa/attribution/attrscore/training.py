@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.attrscore.examples import LABELS
 from semqa.attribution.attrscore.judging import AttrPrompt
-from semqa.attribution.attrscore.labels import LABELS
 from semqa.attribution.judges.models import longest_input
 from semqa.data.jsonl import encode_row
 from semqa.engines.model.hub import quiet
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.labels import Example
+    from semqa.attribution.attrscore.examples import Example
     from semqa.attribution.attrscore.options import TrainingOptions
 
 

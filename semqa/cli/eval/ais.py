@@ -251,9 +251,9 @@ def ais(
     AIS: the source supports all of it. A star marks a significant difference
     from the best system of the column, or from the baseline.
     """
+    from semqa.attribution.ais.rates import Settings, report
     from semqa.attribution.ais.ratings import read_ratings
     from semqa.attribution.ais.released import read_released
-    from semqa.attribution.ais.report import Settings, report
     from semqa.attribution.records import versions
 
     given, rated = files or [], ratings or []

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from semqa.attribution.attrscore.examples import Example, Label
     from semqa.attribution.attrscore.judging import AttrPrompt
-    from semqa.attribution.attrscore.labels import Example, Label
 
 app = typer.Typer(
     help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
@@ -93,14 +93,13 @@ def run(
     To resume an interrupted run, run the same command again: judgements are
     cached. The record has every row; semqa eval attrscore score reads it.
     """
-    from semqa.attribution.attrscore.files import read_examples
+    from semqa.attribution.attrscore.examples import PAPER_FAMILIES, read_examples
     from semqa.attribution.attrscore.judging import (
         judge_by_entailment,
         judge_by_prompt,
         run_record,
         uses_prompts,
     )
-    from semqa.attribution.attrscore.labels import PAPER_FAMILIES
     from semqa.attribution.records import describe_judge, versions, write_record
 
     check_stdin_once(file, exemplars)
@@ -172,8 +171,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without a judge."""
+    from semqa.attribution.attrscore.examples import DEFAULT_FAMILY, FAMILIES
     from semqa.attribution.attrscore.judging import read_outputs, run_record
-    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, FAMILIES
 
     judged, asked = read_outputs(file)
     name = family or asked or DEFAULT_FAMILY
@@ -189,8 +188,8 @@ def score(
 def _prompt(
     family: str | None, prompt: Path | None, shots: int | None, exemplars: Path | None
 ) -> AttrPrompt:
+    from semqa.attribution.attrscore.examples import DEFAULT_FAMILY
     from semqa.attribution.attrscore.judging import AttrPrompt, read_shots, shipped_shots
-    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
 
     shown = shipped_shots() if exemplars is None else read_shots(exemplars)
     wanted = shots if shots is not None else (0 if exemplars is None else len(shown))
@@ -218,7 +217,7 @@ def _digest(examples: list[Example]) -> str:
 
 def _show_all(records: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     """Show the F1 scores of several prompts and their mean."""
-    from semqa.attribution.attrscore.labels import LABELS
+    from semqa.attribution.attrscore.examples import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
 
     scores = {record["family"]: record["scores"] for record in records}
@@ -240,7 +239,7 @@ def _show_all(records: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
 
 
 def _show(record: Mapping[str, Any], official: bool = False) -> None:
-    from semqa.attribution.attrscore.labels import LABELS
+    from semqa.attribution.attrscore.examples import LABELS
     from semqa.attribution.attrscore.scores import f1_rows
 
     scores = record["scores"]
@@ -325,7 +324,7 @@ def map_command(
     """Convert a dataset of a related task to AttrScore's labels."""
     from collections import Counter
 
-    from semqa.attribution.attrscore.files import write_examples
+    from semqa.attribution.attrscore.examples import write_examples
     from semqa.attribution.attrscore.mapping import map_examples
 
     check_not_an_input(out, file)
@@ -361,7 +360,7 @@ def map_command(
 
 
 def _words(given: Sequence[str]) -> dict[str, Label | None]:
-    from semqa.attribution.attrscore.labels import LABELS, label_named
+    from semqa.attribution.attrscore.examples import LABELS, label_named
 
     words: dict[str, Label | None] = {}
     for each in given:
@@ -407,7 +406,7 @@ def train(
     again. Use the model with --judge transformers:nli=OUT/model, or
     engine:transformers:OUT/model for seq2seq.
     """
-    from semqa.attribution.attrscore.files import read_examples
+    from semqa.attribution.attrscore.examples import read_examples
     from semqa.attribution.attrscore.training import split_by_question
     from semqa.attribution.attrscore.training import train as fine_tune
     from semqa.training.folder import Ranks

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.files import read_examples, write_examples
-from semqa.attribution.attrscore.labels import Example
+from semqa.attribution.attrscore.examples import Example, read_examples, write_examples
 from semqa.attribution.attrscore.mapping import map_examples
 from semqa.errors import InputError
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from semqa.attribution.attrscore.examples import FAMILIES, Example
 from semqa.attribution.attrscore.judging import (
     AttrPrompt,
     Shot,
@@ -18,7 +19,6 @@ from semqa.attribution.attrscore.judging import (
     run_record,
     shipped_shots,
 )
-from semqa.attribution.attrscore.labels import FAMILIES, Example
 from semqa.attribution.judges import Entailment, Pair, TooLongError
 from semqa.attribution.records import write_record
 from semqa.errors import InputError

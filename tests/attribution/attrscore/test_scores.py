@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.labels import (
+from semqa.attribution.attrscore.examples import (
     FAMILIES,
     official_label,
     parse_label,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from semqa.attribution.attrscore.examples import Example
 from semqa.attribution.attrscore.judging import AttrPrompt, judge_by_entailment, judge_by_prompt
-from semqa.attribution.attrscore.labels import Example
 from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge

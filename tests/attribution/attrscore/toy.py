@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.labels import Example, Label
+from semqa.attribution.attrscore.examples import Example, Label
 from tests.models import t5_config, write
 
 if TYPE_CHECKING:

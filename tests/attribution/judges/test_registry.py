@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
-import httpx
 import pytest
 
-from semqa.attribution.judges import Pair, create_judge
+from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, MissingExtraError
-from tests.judge_models import save_classifier
 
 
 @pytest.mark.parametrize(
@@ -69,27 +65,3 @@ def test_a_judge_of_models_names_what_is_missing(monkeypatch: pytest.MonkeyPatch
     )
     with pytest.raises(MissingExtraError, match=r"the judge transformers:nli=a/b needs"):
         create_judge("transformers:nli=a/b")
-
-
-@pytest.fixture
-def cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """The name of a classifier that was downloaded once; the Hub is not reached any more."""
-    folder = tmp_path / "hub/models--me--cached"
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    (folder / "refs").mkdir(parents=True)
-    (folder / "refs/main").write_text(commit)
-    save_classifier(folder / "snapshots" / commit)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-
-    def unreached(*_: object, **__: object) -> None:
-        raise httpx.ConnectError("[Errno -2] Name or service not known")
-
-    monkeypatch.setattr("huggingface_hub.HfApi", lambda: SimpleNamespace(model_info=unreached))
-    return "me/cached"
-
-
-def test_a_judge_loads_without_the_network(cached: str, asked_hosts: list[str]) -> None:
-    judge = create_judge(f"transformers:nli={cached}", {"device": "cpu"})
-    assert hasattr(judge, "entailment")
-    assert len(judge.entailment([Pair("a", "b")])) == 1
-    assert asked_hosts == []

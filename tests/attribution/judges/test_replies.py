@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.attrscore.labels import FAMILIES, RELATIONS
+from semqa.attribution.attrscore.examples import FAMILIES, RELATIONS
 from semqa.attribution.judges.replies import (
     read_consistency,
     read_questions,
