@@ -43,23 +43,6 @@ class Judged(NamedTuple):
     rows: list[dict[str, object]]
 
 
-class Disambig(NamedTuple):
-    """Disambig-F1 and DR of a run.
-
-    Attributes:
-        exact: sub-questions answered exactly, 0-100.
-        dr: the geometric mean of `f1` and `rouge`.
-    """
-
-    f1: float | None
-    interval: tuple[float, float] | None
-    exact: float | None
-    rouge: float | None
-    dr: float | None
-    dr_interval: tuple[float, float] | None
-    n: int
-
-
 def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge) -> Judged:
     """Compute every judgement that the judge supports for the answers of a run.
 
@@ -136,26 +119,7 @@ def _judge_readings(
     """Add Disambig-F1 and DR; return how many texts were too long for the judge."""
     reader = TolerantJudge(judge)
     read = _read_answers(items, records, cast("AnsweringJudge", reader))
-    rouge = [
-        rouge_of(item, record.prediction) if scores.pairs else None
-        for item, record, scores in zip(items, records, read, strict=True)
-    ]
-    total = sum_up([each.qid for each in records], read, rouge)
-    summary |= {
-        "disambig_f1": {
-            "value": total.f1,
-            "interval": _listed(total.interval),
-            "n": total.n,
-            "unscored": dict(Counter(each.unscored for each in read if each.unscored is not None)),
-        },
-        "disambig_em": {"value": total.exact, "n": total.n},
-        "dr": {
-            "value": total.dr,
-            "interval": _listed(total.dr_interval),
-            "rouge_l": total.rouge,
-            "n": total.n,
-        },
-    }
+    summary |= summarise_readings(items, records, read)
     for row, scores in zip(rows, read, strict=True):
         found = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
         row["disambig"] = found | ({"unscored": scores.unscored} if scores.unscored else {})
@@ -192,34 +156,45 @@ def rouge_of(item: Item, prediction: str) -> float | None:
     return score_item(item, remove_citations(prediction)).rougeLsum
 
 
-def sum_up(
-    qids: Sequence[str], scores: Sequence[DisambigScores], rouge: Sequence[float | None]
-) -> Disambig:
-    """Aggregate Disambig-F1 and DR over a run.
+def summarise_readings(
+    items: Sequence[Item], records: Sequence[Record], scores: Sequence[DisambigScores]
+) -> dict[str, Any]:
+    """Return Disambig-F1 and DR of a run, as in ``results.json``.
 
     Source: Stelmakh et al. 2022, ASQA, section 4.
-
-    Args:
-        rouge: ROUGE-L of each answer, 0-100.
     """
     f1: list[tuple[str, float]] = []
     exact: list[float] = []
     pairs: dict[str, list[tuple[float, float]]] = {}
-    for qid, each, one in zip(qids, scores, rouge, strict=True):
+    for item, record, each in zip(items, records, scores, strict=True):
         if each.f1 is None or each.exact is None:
             continue
-        f1.append((qid, each.f1))
+        f1.append((record.qid, each.f1))
         exact.append(each.exact)
-        if one is not None:
-            pairs.setdefault(qid, []).append((each.f1, one))
-    if not f1:
-        return Disambig(None, None, None, None, None, None, 0)
+        if (rouge := rouge_of(item, record.prediction)) is not None:
+            pairs.setdefault(record.qid, []).append((each.f1, rouge))
     mean = question_mean(f1, resamples=RESAMPLES, seed=SEED)
     both = [pair for group in pairs.values() for pair in group]
-    found = fmean(one for _, one in both) if both else None
-    dr = dr_score(fmean(value for value, _ in both) if both else None, found)
-    around = geometric_interval(list(pairs.values()), resamples=RESAMPLES, seed=SEED)
-    return Disambig(mean.value, mean.interval, fmean(exact), found, dr, around, mean.n)
+    means: list[float | None] = [fmean(column) for column in zip(*both, strict=True)]
+    means = means or [None, None]
+    interval = geometric_interval(list(pairs.values()), resamples=RESAMPLES, seed=SEED)
+    return {
+        "disambig_f1": {
+            "value": mean.value,
+            "interval": _listed(mean.interval),
+            "n": mean.n,
+            "unscored": dict(
+                Counter(each.unscored for each in scores if each.unscored is not None)
+            ),
+        },
+        "disambig_em": {"value": fmean(exact) if exact else None, "n": mean.n},
+        "dr": {
+            "value": dr_score(*means),
+            "interval": _listed(interval),
+            "rouge_l": means[1],
+            "n": mean.n,
+        },
+    }
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:

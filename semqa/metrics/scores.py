@@ -116,18 +116,18 @@ OFFICIAL_SOURCES = range(1, 8)
 """The only sources that the official Sem-F1 and Sem-Rec consider."""
 
 
-class SourceBags:
-    """For each scored source, the bags of words quoted from it in the references."""
+Bags = list[tuple[int, set[str]]]
+"""For each scored source, the bags of words quoted from it in the references."""
 
-    __slots__ = ("_bags",)
 
-    def __init__(self, texts: Collection[Mapping[int, str]], sources: Iterable[int]) -> None:
-        # A set: texts that quote the same words need one comparison.
-        self._bags = [(source, {text.get(source, "") for text in texts}) for source in sources]
+def _bags_of_sources(texts: Collection[Mapping[int, str]], sources: Iterable[int]) -> Bags:
+    # A set: texts that quote the same words need one comparison.
+    return [(source, {text.get(source, "") for text in texts}) for source in sources]
 
-    def best(self, predicted: Mapping[int, str]) -> list[Overlap]:
-        """Return the best F1, recall and precision for each source, maybe from different texts."""
-        return [_best_overlap(bags, predicted.get(source, "")) for source, bags in self._bags]
+
+def _best_overlaps(bags: Bags, predicted: Mapping[int, str]) -> list[Overlap]:
+    """Return the best F1, recall and precision for each source, maybe from different texts."""
+    return [_best_overlap(own, predicted.get(source, "")) for source, own in bags]
 
 
 def scored_sources(sources: Iterable[int], *, all_sources: bool) -> list[int]:
@@ -238,13 +238,11 @@ class Target:
     ) -> None:
         self._vocabulary = vocabulary
         self._rouge = [text.rouge for text in references]
-        self._quotes = SourceBags(
-            [text.bags for text in references], scored_sources(present, all_sources=all_sources)
-        )
+        sources = scored_sources(present, all_sources=all_sources)
+        self._quotes = _bags_of_sources([text.bags for text in references], sources)
         answered = [source for bags in short_answers for source, bag in bags.items() if bag]
-        self._short_answers = SourceBags(
-            short_answers, scored_sources(answered, all_sources=all_sources)
-        )
+        sources = scored_sources(answered, all_sources=all_sources)
+        self._short_answers = _bags_of_sources(short_answers, sources)
         self._no_recall = NO_MARKED_SHORT_ANSWER if any_short_answer else NO_SHORT_ANSWER
         self._official = official
         self._all_sources = all_sources
@@ -310,7 +308,7 @@ class Target:
         self, predicted: dict[int, str], unscored: dict[str, str]
     ) -> tuple[float | None, float | None]:
         """Return Sem-F1 and its harmonic form, 0-100; if undefined, add the reason."""
-        overlaps = self._quotes.best(predicted)
+        overlaps = _best_overlaps(self._quotes, predicted)
         if overlaps:
             mean = 100 * sum(overlap.f1 for overlap in overlaps) / len(overlaps)
             return mean, harmonic_f1(overlaps)
@@ -322,7 +320,7 @@ class Target:
 
     def _sem_recall(self, predicted: dict[int, str], unscored: dict[str, str]) -> float | None:
         """Return Sem-Rec, 0-100; if there is nothing to recall, add the reason."""
-        overlaps = self._short_answers.best(predicted)
+        overlaps = _best_overlaps(self._short_answers, predicted)
         if overlaps:
             return 100 * sum(overlap.recall for overlap in overlaps) / len(overlaps)
         if self._official and self._no_recall == NO_MARKED_SHORT_ANSWER:

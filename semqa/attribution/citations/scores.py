@@ -49,22 +49,58 @@ OFFICIAL_AT_MOST = 3
 """Maximum number of citations per sentence that eval.py counts by default."""
 
 
-@dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """The scores of one sentence, without its citations, and of those that count.
+    """A sentence without its citations, with those that count, and what the judge finds.
 
-    `entailment` judges the sentence against all cited passages together; None without citations.
+    Attributes:
+        resolved: indices of the cited passages that exist, in order.
+        entailment: the judgement on their union; None without citations.
+        needless: positions in `resolved` of citations that are not needed.
     """
 
-    text: str
-    citations: tuple[int, ...]
-    entailment: Entailment | None
-    precise: tuple[bool, ...]
+    def __init__(
+        self, sentence: CitedSentence, answer: CitedAnswer, at_most: int | None, *, official: bool
+    ) -> None:
+        self.text = sentence.text
+        self._passages = answer.passages
+        self._official = official
+        count = len(answer.passages)
+        numbers = sentence.citations if official else tuple(dict.fromkeys(sentence.citations))
+        if official and any(number > count for number in numbers):
+            numbers = ()  # one that is out of range voids all of them
+        self.citations = numbers[:at_most]
+        # eval.py accepts [0], because index -1 is the last passage in Python.
+        lowest = 0 if official and count else 1
+        self._real = [lowest <= number <= count for number in self.citations]
+        self.resolved = [
+            number - 1 for number, real in zip(self.citations, self._real, strict=True) if real
+        ]
+        self.entailment: Entailment | None = None
+        self.needless: set[int] = set()
 
     @property
     def supported(self) -> bool:
         """Whether the cited passages entail the sentence."""
         return self.entailment is not None and self.entailment.entailed
+
+    @property
+    def precise(self) -> tuple[bool, ...]:
+        """Whether each citation is precise."""
+        places = iter(range(len(self.resolved)))
+        return tuple(
+            real and next(places) not in self.needless and self.supported for real in self._real
+        )
+
+    def without(self, place: int) -> Pair:
+        """Return the pair to judge without one of the passages."""
+        others = list(self.resolved)
+        others.remove(self.resolved[place])
+        return self.pair(others)
+
+    def pair(self, indices: Sequence[int]) -> Pair:
+        """Return the pair to judge: some passages and the sentence."""
+        cited = [self._passages[index] for index in indices]
+        return Pair(premise(cited, official=self._official), self.text)
 
     def to_dict(self) -> dict[str, object]:
         """Return a JSON-ready object."""
@@ -137,7 +173,7 @@ def score_citations(
     if official and at_most is None:
         at_most = OFFICIAL_AT_MOST
     work = [
-        _Sentence(sentence, answer, at_most, official=official)
+        SentenceScore(sentence, answer, at_most, official=official)
         for answer in answers
         for sentence in answer.sentences
     ]
@@ -161,59 +197,8 @@ def score_citations(
             each.needless.add(place)
     rows = iter(work)
     return [
-        _summarise([next(rows).score() for _ in answer.sentences], official=official)
-        for answer in answers
+        _summarise([next(rows) for _ in answer.sentences], official=official) for answer in answers
     ]
-
-
-class _Sentence:
-    """A sentence that is being scored.
-
-    Attributes:
-        resolved: indices of the cited passages that exist, in order.
-        entailment: the judgement on their union.
-        needless: positions in `resolved` of citations that are not needed.
-    """
-
-    def __init__(
-        self, sentence: CitedSentence, answer: CitedAnswer, at_most: int | None, *, official: bool
-    ) -> None:
-        self._text = sentence.text
-        self._passages = answer.passages
-        self._official = official
-        count = len(answer.passages)
-        numbers = sentence.citations if official else tuple(dict.fromkeys(sentence.citations))
-        if official and any(number > count for number in numbers):
-            numbers = ()  # one that is out of range voids all of them
-        self._numbers = numbers[:at_most]
-        # eval.py accepts [0], because index -1 is the last passage in Python.
-        lowest = 0 if official and count else 1
-        self._real = [lowest <= number <= count for number in self._numbers]
-        self.resolved = [
-            number - 1 for number, real in zip(self._numbers, self._real, strict=True) if real
-        ]
-        self.entailment: Entailment | None = None
-        self.needless: set[int] = set()
-
-    @property
-    def supported(self) -> bool:
-        return self.entailment is not None and self.entailment.entailed
-
-    def without(self, place: int) -> Pair:
-        others = list(self.resolved)
-        others.remove(self.resolved[place])
-        return self.pair(others)
-
-    def score(self) -> SentenceScore:
-        places = iter(range(len(self.resolved)))
-        precise = tuple(
-            real and next(places) not in self.needless and self.supported for real in self._real
-        )
-        return SentenceScore(self._text, self._numbers, self.entailment, precise)
-
-    def pair(self, indices: Sequence[int]) -> Pair:
-        cited = [self._passages[index] for index in indices]
-        return Pair(premise(cited, official=self._official), self._text)
 
 
 def _summarise(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:

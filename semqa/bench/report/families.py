@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from statistics import fmean, stdev
 
-from semqa.bench.judging import rouge_of, sum_up
+from semqa.bench.judging import rouge_of, summarise_readings
 from semqa.bench.plan import labels_of
 from semqa.bench.report.runs import RULES, FinishedRun, as_object
 from semqa.bench.report.table import Cell, Table, figure, number
@@ -142,22 +142,20 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
 
 def disambig_cell(run: FinishedRun) -> Cell:
     """Return the Disambig-F1 of a run."""
-    if run.read is None:
-        return figure(None, why=NOT_READ)
-    total = sum_up([record.qid for record in run.records], run.read, [None] * len(run.read))
-    return figure(total.f1, total.interval, total.n, why="" if total.n else "no sub-questions")
+    return _reading_cell(run, "disambig_f1")
 
 
 def dr_cell(run: FinishedRun) -> Cell:
     """Return the DR of a run over the answers with a Disambig-F1."""
+    return _reading_cell(run, "dr")
+
+
+def _reading_cell(run: FinishedRun, name: str) -> Cell:
     if run.read is None:
         return figure(None, why=NOT_READ)
-    rouge = [
-        rouge_of(item, record.prediction) if read.pairs else None
-        for item, record, read in zip(run.items, run.records, run.read, strict=True)
-    ]
-    total = sum_up([record.qid for record in run.records], run.read, rouge)
-    return figure(total.dr, total.dr_interval, total.n, why="" if total.n else "no sub-questions")
+    total = summarise_readings(run.items, run.records, run.read)[name]
+    why = "" if total["n"] else "no sub-questions"
+    return figure(total["value"], total["interval"], total["n"], why=why)
 
 
 def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
