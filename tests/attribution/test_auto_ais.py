@@ -19,8 +19,9 @@ from semqa.attribution.ais.auto import (
     summarise_checks,
 )
 from semqa.attribution.citations.reading import cited_sentences
-from semqa.attribution.judges import Entailment, Pair, TooLongError
+from semqa.attribution.judges import Entailment, Pair
 from semqa.quotes import QuotedAnswer, Source
+from tests.attribution.fake_judge import FakeJudge
 
 SOURCES = (
     Source("Bing Crosby sang it in 1942.", "White Christmas"),
@@ -33,19 +34,15 @@ def parse(text: str) -> QuotedAnswer:
     return QuotedAnswer.parse(text, SOURCES)
 
 
-class Scripted:
-    """A judge that says what it is told to, and keeps what it was asked."""
+def judge_of(*values: float, **more: Any) -> FakeJudge:
+    """Return a judge that gives these probabilities in turn, then 1."""
+    left = iter(values)
 
-    name = identity = "scripted"
+    def entailment(_: Pair) -> Entailment:
+        value = next(left, 1.0)
+        return Entailment(value, 1 - value, 0.0)
 
-    def __init__(self, *entailment: float) -> None:
-        self.asked: list[Pair] = []
-        self._values = list(entailment)
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        self.asked += pairs
-        values = [self._values.pop(0) if self._values else 1.0 for _ in pairs]
-        return [Entailment(value, 1 - value, 0.0) for value in values]
+    return FakeJudge(entailment=entailment, **more)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
 
 
 def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_front() -> None:
-    judge = Scripted()
+    judge = judge_of()
     answer = parse("[ 1 Bing Crosby ] sang it, and [ 2 It sold ]. [ 3 Whales ] sing.")
     check_answers([CheckInput("who sang  it", answer)], judge)
     assert judge.asked == [
@@ -90,13 +87,13 @@ def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_fro
         ),
         Pair("Whales sing.", "who sang it? Whales sing."),
     ]
-    alone = Scripted()
+    alone = judge_of()
     check_answers([CheckInput("Who sang it?", answer)], alone, with_question=False)
     assert alone.asked[1].hypothesis == "Whales sing."
 
 
 def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
-    judge = Scripted()
+    judge = judge_of()
     (check,) = check_answers(
         [
             CheckInput("Who?", parse("He sang. By [ 7 Bing ]. Also [0].")),
@@ -124,23 +121,16 @@ def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
 )
 def test_near_one_half_is_unclear(probability: float, margin: float, support: str) -> None:
     (check,) = check_answers(
-        [CheckInput("", parse("[ 1 Bing ] sang."))], Scripted(probability), margin=margin
+        [CheckInput("", parse("[ 1 Bing ] sang."))], judge_of(probability), margin=margin
     )
     assert [each.support.value for each in check.sentences] == [support]
 
 
-class Limited(Scripted):
-    """A judge that reads short texts only."""
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        if any(len(pair.premise) > 40 for pair in pairs):
-            raise TooLongError("too long")
-        return super().entailment(pairs)
-
-
 def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> None:
     answer = parse("[ 3 Whales ] sing. [ 1 Bing ] sang. [ 2 It ] sold. [ 3 Whales ] sing.")
-    (check,) = check_answers([CheckInput("", answer)], Limited())
+    (check,) = check_answers(
+        [CheckInput("", answer)], judge_of(too_long=lambda pair: len(pair.premise) > 40)
+    )
     assert [(each.support.value, each.reason) for each in check.sentences] == [
         ("supported", ""),
         ("unclear", "too long for the judge"),
@@ -153,7 +143,7 @@ def _checks(*answers: Sequence[float]) -> list[AnswerCheck]:
     text = "[ 1 Bing ] sang. "
     return check_answers(
         [CheckInput("", parse(text * len(values))) for values in answers],
-        Scripted(*(value for values in answers for value in values)),
+        judge_of(*(value for values in answers for value in values)),
     )
 
 

@@ -13,35 +13,22 @@ from typing import Any
 import pytest
 
 from semqa import Source
-from semqa.attribution.judges import Reading, Span, create_judge
+from semqa.attribution.judges import create_judge
 from semqa.bench import Plan, run
 from semqa.bench.report import BenchReport, load_runs, make_report, write_report
 from semqa.bench.report.table import Table
 from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
 from semqa.metrics import Example, score
+from tests.attribution.fake_judge import FakeJudge, find
 
 SCORES = {"ROUGE-L": "rougeLsum", "Sem-F1": "sem_f1", "Sem-Rec": "sem_recall", "SEMQA": "semqa"}
 
 
-class Finder:
-    """A judge that answers with the first word of a list that stands in the passage."""
-
-    name = "finder"
-    identity = "finder 1"
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-        self.readings: list[Reading] = []
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        self.readings += readings
-        return [self._find(reading.passage) for reading in readings]
-
-    def _find(self, passage: str) -> Span | None:
-        for word in self.words:
-            if (at := passage.find(word)) >= 0:
-                return Span(word, at, at + len(word), 1.0)
-        return None
+def finder(*words: str) -> FakeJudge:
+    """Return a judge that answers with the first of some words that is in the passage."""
+    return FakeJudge(
+        answer=lambda reading: next(filter(None, (find(w, reading.passage) for w in words)), None)
+    )
 
 
 def question(qid: str, *, sub_questions: str = "") -> Question:
@@ -117,13 +104,13 @@ def scored(data: Path, folder: Path) -> dict[str, float | None]:
 
 def test_disambig_and_dr_by_hand(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    judge = Finder("1943", "1942")
+    judge = finder("1943", "1942")
     make(data, folder, ["In [ 1 1942 ] [1] and [ 2 May 1943 ] [2, 3].", "[ 1 1942 ]"], judge)
-    assert [reading.question for reading in judge.readings] == [
+    assert [reading.question for reading in judge.asked] == [
         "When in the US?",
         "When in the UK?",
     ]
-    assert {reading.passage for reading in judge.readings} == {"In 1942 and May 1943."}
+    assert {reading.passage for reading in judge.asked} == {"In 1942 and May 1943."}
     judged = json.loads((folder / "results.json").read_text("utf-8"))["judged"]
     # The judge says 1943: nothing of "1942", and of "May 1943" all precision, half of the recall.
     assert judged["disambig_f1"]["value"] == pytest.approx(100 * (0 + 2 / 3) / 2)
@@ -147,7 +134,7 @@ def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> Non
     }
     folder = tmp_path / "runs"
     for template, given in answers.items():
-        judge = Finder("1942")
+        judge = finder("1942")
         make(data, folder / template, given, judge, prompts=prompts(template))
     make(data, folder / "zero", ["", "[ 1 1942 ]"], prompts=prompts("zero-shot", 0))
     make(data, folder / "other", ["", ""], prompts=prompts("qsum", 3))
@@ -171,7 +158,7 @@ def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> Non
     assert found["zero-shot"]["DR"].text == "–"
     notes = " ".join(table(report, "prompts").notes)
     assert "Table 3" in notes
-    assert "Judged by finder." in notes
+    assert "Judged by fake." in notes
     assert "(1 of 2)" in notes
     for path in write_report(report, tmp_path / "out"):
         if path.suffix in (".html", ".md", ".tex"):
@@ -185,7 +172,7 @@ def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> Non
 
 def test_answers_that_changed_since_are_not_judged(data: Path, tmp_path: Path) -> None:
     for name in ("qsum", "alce"):
-        make(data, tmp_path / name, ["1942", "1942"], Finder("1942"), prompts=prompts(name))
+        make(data, tmp_path / name, ["1942", "1942"], finder("1942"), prompts=prompts(name))
     path = tmp_path / "qsum" / "examples.jsonl"
     path.write_text(path.read_text("utf-8").replace('"prediction": "1942"', '"prediction": "x"'))
     loaded = load_runs(tmp_path, [data])
@@ -287,12 +274,12 @@ def test_tables_need_runs_that_differ(data: Path, tmp_path: Path) -> None:
 
 def test_what_judges_say_has_a_table(data: Path, tmp_path: Path) -> None:
     make(data, tmp_path / "both", ["[ 1 1942 ]", "The sun is cold."], create_judge("lexical"))
-    make(data, tmp_path / "reader", ["In 1942.", ""], Finder("1942"), engine="transformers:n")
+    make(data, tmp_path / "reader", ["In 1942.", ""], finder("1942"), engine="transformers:n")
     make(data, tmp_path / "none", ["x", "x"], engine="transformers:o")
     rows = {row.pop("run").text: row for row in cells_by_run(make_report(load_runs(tmp_path)))}
     assert set(rows) == {"transformers:m", "transformers:n"}
     both, reader = rows["transformers:m"], rows["transformers:n"]
-    assert (both["judge"].text, reader["judge"].text) == ("lexical", "finder")
+    assert (both["judge"].text, reader["judge"].text) == ("lexical", "fake")
     # One sentence quotes its source, the other quotes nothing.
     assert both["AutoAIS, sentences"].value == 50
     assert both["AutoAIS, sentences"].n == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,10 @@ from semqa.attribution.attrscore.judging import (
     run_record,
     shipped_shots,
 )
-from semqa.attribution.judges import Entailment, Pair, TooLongError
+from semqa.attribution.judges import Entailment, Pair
 from semqa.attribution.records import write_record
 from semqa.errors import InputError
+from tests.attribution.fake_judge import FakeJudge
 
 EXAMPLES = [
     Example("1", "Who built the bridge?", "Ann Lee", "Ann Lee built the bridge.", "Attributable"),
@@ -30,38 +30,12 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
-class Scripted:
-    """A language model that gives these outputs in turn."""
-
-    name = identity = "scripted"
-
-    def __init__(self, *outputs: str) -> None:
-        self.outputs = list(outputs)
-
-    def complete(self, prompts: Sequence[str], **_: object) -> list[str]:
-        return [self.outputs.pop(0) for _ in prompts]
-
-
-class Knowing:
-    """An entailment model with one opinion."""
-
-    name = identity = "knowing"
-
-    def __init__(self, *found: Entailment) -> None:
-        self.found = list(found)
-        self.pairs: list[Pair] = []
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        self.pairs += pairs
-        return self.found[: len(pairs)]
-
-
 def test_the_claim_is_query_and_answer() -> None:
-    judge = Knowing(Entailment(0.2, 0.5, 0.3))
+    judge = FakeJudge(entailment=lambda _: Entailment(0.2, 0.5, 0.3))
     judge_by_entailment(judge, EXAMPLES[:1])
     judge_by_entailment(judge, EXAMPLES[:1], with_query=False)
     first = Pair("Ann Lee built the bridge.", "Who built the bridge? Ann Lee")
-    assert judge.pairs == [first, Pair("Ann Lee built the bridge.", "Ann Lee")]
+    assert judge.asked == [first, Pair("Ann Lee built the bridge.", "Ann Lee")]
 
 
 def test_no_text_passes_for_a_part_of_the_prompt() -> None:
@@ -106,7 +80,8 @@ def test_a_prompt_and_exemplars_of_one_s_own(tmp_path: Path) -> None:
 
 
 def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:
-    judge = Scripted("Attributable", "Not contradictory", "NEI")
+    outputs = iter(["Attributable", "Not contradictory", "NEI"])
+    judge = FakeJudge(complete=lambda _: next(outputs))
     judged = judge_by_prompt(judge, EXAMPLES, AttrPrompt.create())
     record = run_record(judged, {}, resamples=100, seed=3)
     write_record(tmp_path / "r.json", record)
@@ -141,24 +116,15 @@ def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
         read_outputs(tmp_path / "o.csv")
 
 
-class Narrow(Knowing):
-    """Reads nothing about the mill."""
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        if any("mill" in pair.hypothesis for pair in pairs):
-            raise TooLongError("too long")
-        return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
-
-    def complete(self, prompts: Sequence[str], **_: object) -> list[str]:
-        if any("mill" in prompt for prompt in prompts):
-            raise TooLongError("too long")
-        return ["Attributable" for _ in prompts]
-
-
 def test_what_is_too_long_costs_itself_alone(tmp_path: Path) -> None:
-    asked = judge_by_entailment(Narrow(), EXAMPLES)
+    judge = FakeJudge(
+        entailment=lambda _: Entailment(1.0, 0.0, 0.0),
+        complete=lambda _: "Attributable",
+        too_long=lambda each: "mill" in (each.hypothesis if isinstance(each, Pair) else each),
+    )
+    asked = judge_by_entailment(judge, EXAMPLES)
     assert [each.label for each in asked] == ["Attributable", "Attributable", None]
-    prompted = judge_by_prompt(Narrow(), EXAMPLES, AttrPrompt.create("attribution"))
+    prompted = judge_by_prompt(judge, EXAMPLES, AttrPrompt.create("attribution"))
     for judged in (asked, prompted):
         assert [each.too_long for each in judged] == [False, False, True]
         record = run_record(judged, {}, resamples=0)

@@ -10,9 +10,22 @@ from semqa import Source
 from semqa.attribution.citations import CitedAnswer, CitedSentence, score_citations
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
 from semqa.attribution.citations.scores import disambig_scores, dr_score, rouge_l, string_match
-from semqa.attribution.judges import Pair
-from tests.attribution.citations.judges import WordJudge
+from semqa.attribution.judges import Entailment, Pair, Reading, Span
+from tests.attribution.fake_judge import FakeJudge, find
 
+
+def _entailment(pair: Pair) -> Entailment:
+    known = set(pair.hypothesis.strip(".").split()) <= set(pair.premise.split())
+    return Entailment(1.0, 0.0, 0.0) if known else Entailment(0.0, 1.0, 0.0)
+
+
+def _answer(reading: Reading) -> Span | None:
+    """Return the word after the last word of the question."""
+    _, key, rest = reading.passage.partition(f"{reading.question.rstrip('?').split()[-1]} ")
+    return find(rest.split()[0].strip(".,"), reading.passage) if key else None
+
+
+JUDGE = FakeJudge(entailment=_entailment, answer=_answer)
 PASSAGES = (Source("a b"), Source("c"), Source("a"), Source("d", "T"))
 
 
@@ -32,7 +45,7 @@ def test_a_plain_reading_of_the_paper(
     drawn: list[list[tuple[str, tuple[int, ...]]]], at_most: int | None, official: bool
 ) -> None:
     answers = [answer(*each) for each in drawn]
-    found = score_citations(answers, WordJudge(), at_most=at_most, official=official)
+    found = score_citations(answers, JUDGE, at_most=at_most, official=official)
     plain = naive_official if official else naive
     for scores, given_answer in zip(found, answers, strict=True):
         expected = plain(given_answer, at_most)
@@ -41,7 +54,7 @@ def test_a_plain_reading_of_the_paper(
 
 def entails(indices: list[int], text: str) -> bool:
     pair = Pair("\n".join(f"{PASSAGES[i].title} {PASSAGES[i].text}" for i in indices), text)
-    return WordJudge().entailment([pair])[0].entailed
+    return _entailment(pair).entailed
 
 
 def naive(answer: CitedAnswer, at_most: int | None) -> tuple[float | None, float | None]:
@@ -133,7 +146,7 @@ def test_disambig_f1_by_hand() -> None:
         ),
         AnswerExample("2", "Why?", ""),
     ]
-    first, second = disambig_scores(examples, WordJudge())
+    first, second = disambig_scores(examples, JUDGE)
     assert [pair.found for pair in first.pairs] == ["Bing", "Irving", ""]
     assert [pair.f1 for pair in first.pairs] == pytest.approx([2 / 3, 1, 0])
     assert first.f1 == pytest.approx(100 * (2 / 3 + 1) / 3)

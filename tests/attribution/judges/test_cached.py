@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -20,10 +19,10 @@ from semqa.attribution.judges import (
     Reading,
     Span,
     TolerantJudge,
-    TooLongError,
     create_judge,
 )
 from semqa.errors import InputError
+from tests.attribution.fake_judge import FakeJudge
 
 PAIRS = [Pair(f"premise {number}", "hypothesis") for number in range(10)]
 
@@ -102,14 +101,13 @@ class Slow:
         time.sleep(0.01)
         return [Entailment(0.0, 1.0, 0.0) for _ in pairs]
 
-begin = int(sys.argv[2])
 cached = CachedJudge(Slow(), Path(sys.argv[1]), chunk=1)
-cached.entailment([Pair(str(n), "h") for n in range(begin, begin + 200)])
+cached.entailment([Pair(str(n), "h") for n in range(int(sys.argv[2]), int(sys.argv[3]))])
 """
 
 
-def _start(file: Path, begin: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-P", "-c", SLOW, str(file), str(begin)])
+def _start(file: Path, begin: int, end: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-P", "-c", SLOW, file, str(begin), str(end)])
 
 
 def _count(file: Path) -> int:
@@ -124,44 +122,31 @@ def _count(file: Path) -> int:
 
 
 def test_a_killed_process_leaves_what_it_had_finished_and_others_go_on(tmp_path: Path) -> None:
-    """Three processes write one file; one is killed, the others finish, and a new one resumes."""
+    """Three processes write one file; two finish, one is killed, and a new one resumes."""
     file = tmp_path / "kept.sqlite3"
-    processes = [_start(file, begin) for begin in (0, 1000, 2000)]
+    killed, *others = (_start(file, *span) for span in ((0, 3000), (3000, 3050), (4000, 4050)))
+    assert [process.wait(timeout=60) for process in others] == [0, 0]
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (file.exists() and _count(file) > 60):
+    while time.monotonic() < deadline and _count(file) <= 100:
         time.sleep(0.05)
-    os.kill(processes[0].pid, signal.SIGKILL)
-    assert [process.wait(timeout=60) for process in processes] == [-signal.SIGKILL, 0, 0]
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
     kept = _count(file)
-    assert 400 < kept < 600
+    assert 100 < kept < 3100
     cached = CachedJudge(Counting("slow"), file)
-    cached.entailment([Pair(str(number), "h") for number in range(200)])
-    assert cached.asked == 600 - kept
+    cached.entailment([Pair(str(number), "h") for number in range(3000)])
+    assert cached.asked == 3100 - kept
     assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchone() == ("ok",)
     cached.close()
 
 
-class Short:
-    """A judge of texts of three characters at most."""
-
-    name = "short"
-    identity = "short 1"
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        self._check([pair.hypothesis for pair in pairs])
-        return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        self._check([reading.question for reading in readings])
-        return [Span(reading.passage, 0, len(reading.passage), 1.0) for reading in readings]
-
-    def _check(self, texts: Sequence[str]) -> None:
-        if any(len(text) > 3 for text in texts):
-            raise TooLongError("too long")
-
-
 def test_what_is_too_long_says_nothing_and_is_counted() -> None:
-    judge = TolerantJudge(Short())
+    short = FakeJudge(
+        entailment=lambda _: Entailment(1.0, 0.0, 0.0),
+        answer=lambda reading: Span(reading.passage, 0, len(reading.passage), 1.0),
+        too_long=lambda each: "abcd" in each,
+    )
+    judge = TolerantJudge(short)
     texts = ["ab", "abcd", "c"]
     assert [each.entailed for each in judge.entailment([Pair("p", t) for t in texts])] == [
         True, False, True,

@@ -23,7 +23,7 @@ from semqa.attribution.q2.meta import (
 from semqa.attribution.q2.reading import read_responses, scores_of_steps
 from semqa.attribution.q2.responses import clean_officially, overlap_of_answers
 from semqa.data.jsonl import Row
-from tests.attribution.q2.judges import WrittenJudge
+from tests.attribution.fake_judge import by_tables
 
 FILES = ("dodeca_inconsistent", "dodeca_consistent")
 
@@ -154,7 +154,7 @@ def test_answers_are_aggregated_as_in_the_released_code(golden: dict[str, Any]) 
         for line, row in enumerate(case["rows"], start=2)
     ]
     labels = {(each["premise"], each["hypothesis"]): each["label"] for each in case["nli_labels"]}
-    judge = WrittenJudge(labels=labels)
+    judge = by_tables(labels=labels)
     scores = compare_answers(scores_of_steps(rows, official=True), judge)
 
     wanted = case["per_response"]
@@ -175,8 +175,8 @@ def test_answers_are_aggregated_as_in_the_released_code(golden: dict[str, Any]) 
     for measure in ("q2", "q2_no_nli"):
         assert system[measure]["value"] == pytest.approx(case["system"][measure], abs=1e-12)
     # Equal bags, no answer, and "nan" are not worth a call.
-    assert len(judge.pairs) == 4 + 3
-    assert ("some knowledge", "hi there") in judge.pairs
+    assert len(judge.asked) == 4 + 3
+    assert ("some knowledge", "hi there") in judge.asked
 
 
 def test_default_differs_from_the_released_code_where_that_is_said(
@@ -186,7 +186,7 @@ def test_default_differs_from_the_released_code_where_that_is_said(
         Row(f"steps.csv:{line}", {name: str(value) for name, value in row.items()})
         for line, row in enumerate(golden["aggregation_case"]["rows"], start=2)
     ]
-    scores = {s.response.id: s for s in compare_answers(scores_of_steps(rows), WrittenJudge())}
+    scores = {s.response.id: s for s in compare_answers(scores_of_steps(rows), by_tables())}
     # No valid question: NLI stands in for Q², and for nothing where there is to be no NLI.
     assert scores["4"].q2 == 0.5
     assert scores["4"].q2_no_nli is None

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
-from semqa.attribution.judges import (
-    Entailment,
-    Pair,
-    Reading,
-    Span,
-    TooLongError,
-)
+from semqa.attribution.judges import Pair
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.baselines import baseline_scores
-from semqa.attribution.q2.responses import (
-    TOO_LONG,
-    ResponseScore,
-)
+from semqa.attribution.q2.responses import TOO_LONG
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
 from semqa.errors import InputError
-from tests.attribution.q2.judges import WrittenJudge
+from tests.attribution.fake_judge import FakeJudge, by_tables
 
 TEXT, KNOWLEDGE = "They formed in LA in 1983.", "The band formed in Los Angeles in 1983."
 
@@ -42,34 +32,13 @@ class Spans:
         return "you" in question
 
 
-def score(judge: WrittenJudge, *spans: str, text: str = TEXT, **settings: Any) -> ResponseScore:
-    measure = Q2(judge, Spans(*spans), Settings(**settings))
-    (found,) = measure.score([Response("r", text, KNOWLEDGE)])
-    return found
+def short_sighted(reads: int, **tables: Any) -> FakeJudge:
+    """Return a judge that reads so many characters at most of an answer, question or hypothesis."""
 
+    def too_long(each: Any) -> bool:
+        return len(each.hypothesis if isinstance(each, Pair) else each[0]) > reads
 
-class ShortSighted(WrittenJudge):
-    """Reads so many characters at most, and says so of the whole batch."""
-
-    def __init__(self, reads: int, **tables: Any) -> None:
-        super().__init__(**tables)
-        self.reads = reads
-
-    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        self.check(answer for answer, _ in readings)
-        return super().ask(readings, count=count)
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        self.check(reading.question for reading in readings)
-        return super().answer(readings)
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        self.check(pair.hypothesis for pair in pairs)
-        return super().entailment(pairs)
-
-    def check(self, texts: Iterable[str]) -> None:
-        if any(len(text) > self.reads for text in texts):
-            raise TooLongError("too long: got a text, expected less of it; shorten it")
+    return by_tables(**tables, too_long=too_long)
 
 
 def test_what_is_too_long_costs_itself_alone() -> None:
@@ -86,7 +55,7 @@ def test_what_is_too_long_costs_itself_alone() -> None:
     }
     span = "formed in LA in 1983"
     responses = [Response("1", TEXT, KNOWLEDGE), Response("2", "A response without spans.", "k")]
-    found, unscored = Q2(ShortSighted(12, **tables), Spans("LA", "1983", span)).score(responses)
+    found, unscored = Q2(short_sighted(12, **tables), Spans("LA", "1983", span)).score(responses)
     assert [(q.span, q.text, q.rejected) for q in found.questions] == [
         ("LA", long, TOO_LONG),
         ("LA", "Where?", None),
@@ -97,11 +66,11 @@ def test_what_is_too_long_costs_itself_alone() -> None:
     assert unscored.q2 is None
     assert unscored.unscored("q2") == "too long for the judge"
 
-    narrow = Q2(ShortSighted(9, **tables), Spans("LA", "1983")).score(responses[:1])
+    narrow = Q2(short_sighted(9, **tables), Spans("LA", "1983")).score(responses[:1])
     assert narrow[0].q2 is None, "the answers could not be compared"
     assert narrow[0].q2_no_nli == 0.5
-    assert baseline_scores("nli", responses, judge=ShortSighted(24)) == [None, None]
-    assert baseline_scores("nli", responses, judge=ShortSighted(25)) == [None, 0.5]
+    assert baseline_scores("nli", responses, judge=short_sighted(24)) == [None, None]
+    assert baseline_scores("nli", responses, judge=short_sighted(25)) == [None, 0.5]
 
 
 def test_judges_that_lack_something() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from semqa.attribution.judges import Entailment, Pair, Reading, Span
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.spans import InformativeSpan
-from tests.attribution.q2.judges import LABELS
+from tests.attribution.fake_judge import LABELS
 
 WORDS = ("the", "in", "old", "bridge", "Ann", "a")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
