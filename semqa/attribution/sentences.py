@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["sentence_ranges", "split_sentences"]
-
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？][”’」』）]*|\n+")
 _LAST_WORD = re.compile(r"(?<!\w)([A-Za-z](?:[A-Za-z.]*[A-Za-z])?)$")
 _NEXT = re.compile(r"[\s\"'“‘«„(\[]*(\w+)")

@@ -192,14 +192,14 @@ def test_a_changed_template_or_train_file_is_another_run(
     text = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}"
     template.write_text(text, encoding="utf-8")
     train.write_bytes(DATA.read_bytes())
-    settings = PromptSettings(prompt=str(template), train=train, shots=1, exemplars="fixed")
+    settings = PromptSettings(prompt=str(template), train=train, shots=1, exemplars="random")
     run(plan(prompts=settings), tmp_path / "run")
     for changed in ({"options": {"seed": 1}}, {"prompts": replace(settings, seed=1)}):
         with pytest.raises(InputError, match=f"holds another run: its {next(iter(changed))}"):
             run(plan(**{"prompts": settings, **changed}), tmp_path / "run")
     renamed = tmp_path / "renamed.jsonl"
     renamed.write_bytes(train.read_bytes())
-    same = PromptSettings(prompt=str(template), train=renamed, shots=1, exemplars="fixed")
+    same = PromptSettings(prompt=str(template), train=renamed, shots=1, exemplars="random")
     run(plan(prompts=same), tmp_path / "run")
     # White space that makes no difference to any question still is another file.
     train.write_bytes(DATA.read_bytes() + b"\n")

@@ -14,8 +14,6 @@ from tests.models import t5_config, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["save_classifier", "save_seq2seq", "toy_examples"]
-
 VERBS: dict[str, Label] = {
     "echoes": "Attributable",
     "denies": "Contradictory",
