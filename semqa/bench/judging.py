@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.ais.auto import MARGIN, CheckInput, check_answers, summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
@@ -22,7 +22,7 @@ from semqa.attribution.citations.scores import (
     score_pair,
 )
 from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, TolerantJudge
-from semqa.attribution.judges.base import abilities_of, require_ability
+from semqa.attribution.judges.base import require_ability
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import geometric_interval, question_mean
@@ -52,15 +52,13 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
     rows: list[dict[str, object]] = [
         {"id": record.id, "prediction": record.prediction} for record in records
     ]
-    too_long = 0
-    known = abilities_of(judge)
-    if "entailment" in known:
-        too_long += _judge_support(
-            items, records, require_ability(judge, "entailment"), summary, rows
-        )
-    if "answer" in known:
-        too_long += _judge_readings(items, records, require_ability(judge, "answer"), summary, rows)
-    summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": too_long}
+    tolerant = TolerantJudge(judge)
+    if "entailment" in tolerant.abilities:
+        entails = require_ability(judge, "entailment")
+        _judge_support(items, records, entails, tolerant, summary, rows)
+    if "answer" in tolerant.abilities:
+        _judge_readings(items, records, tolerant, summary, rows)
+    summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": tolerant.too_long}
     return Judged(summary, rows)
 
 
@@ -68,10 +66,11 @@ def _judge_support(
     items: Sequence[Item],
     records: Sequence[Record],
     judge: EntailmentJudge,
+    tolerant: TolerantJudge,
     summary: dict[str, object],
     rows: list[dict[str, object]],
-) -> int:
-    """Add the entailment scores; return how many texts were too long for the judge."""
+) -> None:
+    """Add the entailment scores; AutoAIS counts texts that are too long for the judge itself."""
     answers = [
         CheckInput(
             item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
@@ -79,10 +78,8 @@ def _judge_support(
         for item, record in zip(items, records, strict=True)
     ]
     checks = check_answers(answers, judge)
-    patient = TolerantJudge(judge)
     citations = score_citations(
-        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers],
-        cast("EntailmentJudge", patient),
+        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], tolerant
     )
     qids = [record.qid for record in records]
     summary |= {
@@ -98,7 +95,6 @@ def _judge_support(
             "precision": scores.precision,
             "sentences": [each.to_dict() for each in scores.sentences],
         }
-    return patient.too_long
 
 
 def _mean(qids: Sequence[str], values: Sequence[float | None]) -> dict[str, object]:
@@ -112,18 +108,16 @@ def _mean(qids: Sequence[str], values: Sequence[float | None]) -> dict[str, obje
 def _judge_readings(
     items: Sequence[Item],
     records: Sequence[Record],
-    judge: AnsweringJudge,
+    judge: TolerantJudge,
     summary: dict[str, object],
     rows: list[dict[str, object]],
-) -> int:
-    """Add Disambig-F1 and DR; return how many texts were too long for the judge."""
-    reader = TolerantJudge(judge)
-    read = _read_answers(items, records, cast("AnsweringJudge", reader))
+) -> None:
+    """Add Disambig-F1 and DR."""
+    read = _read_answers(items, records, judge)
     summary |= summarise_readings(items, records, read)
     for row, scores in zip(rows, read, strict=True):
         found = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
         row["disambig"] = found | ({"unscored": scores.unscored} if scores.unscored else {})
-    return reader.too_long
 
 
 def _read_answers(
