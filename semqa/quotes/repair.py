@@ -17,13 +17,13 @@ from semqa.quotes.marks import (
     may_be_mark,
     scan_marks,
 )
-from semqa.quotes.quote import FIELDS, Dropped, Field, FreeText, Quote, Repair
+from semqa.quotes.quote import FIELDS, Dropped, Field, Quote, Repair
 from semqa.quotes.words import Kind, Word, is_typo, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.quotes.quote import Segment, Source
+    from semqa.quotes.quote import Source
 
 MAX_DISTANCE = 0.15
 """Largest share of characters, of both texts, in words that a repair may add or remove."""
@@ -312,21 +312,6 @@ _CITATION = re.compile(r"[\[\]0-9,;–\s-]*")
 _STOPS = ".!?,;:…"
 
 
-class _DroppedMark(NamedTuple):
-    """A mark that lost its brackets, and the place of its words.
-
-    Attributes:
-        quotes: the number of quotes before it.
-        offset: the start of its words in the free text after those quotes.
-    """
-
-    quotes: int
-    offset: int
-    source: int
-    text: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class Repairs:
     """The changes to the marks of one text.
@@ -336,7 +321,7 @@ class Repairs:
     """
 
     quotes: tuple[Repair | None, ...] = ()
-    dropped: tuple[_DroppedMark, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether anything was changed."""
@@ -347,18 +332,12 @@ class Repairs:
         answer = QuotedAnswer.parse(text, sources)
         if not self:
             return answer
-        segments: list[Segment] = []
-        runs: list[FreeText | None] = [None]
         changes = iter(self.quotes)
-        for segment in answer.segments:
-            if isinstance(segment, Quote):
-                segments.append(replace(segment, repaired=next(changes, None)))
-                runs.append(None)
-            else:
-                segments.append(segment)
-                runs[-1] = segment
-        dropped = [_placed(mark, runs[mark.quotes], answer) for mark in self.dropped]
-        return replace(answer, segments=tuple(segments), dropped=tuple(dropped))
+        segments = tuple(
+            replace(each, repaired=next(changes, None)) if isinstance(each, Quote) else each
+            for each in answer.segments
+        )
+        return replace(answer, segments=segments, dropped=self.dropped)
 
 
 def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
@@ -397,10 +376,10 @@ class Repairer:
         self._cutter = MarkCutter()
         self._pending = ""
         self._stop = ""
-        self._free = 0
         self._marks = 0
+        self._answer_at = self._plain_at = 0
         self._quotes: list[Repair | None] = []
-        self._dropped: list[_DroppedMark] = []
+        self._dropped: list[Dropped] = []
         self._out: list[str] = []
 
     @property
@@ -454,13 +433,13 @@ class Repairer:
         number, span = mark.source, mark.span
         if 0 < number <= len(self._sources):
             if _contains(self._sources[number - 1], span):
-                self._quote(raw, None)
+                self._quote(mark, None, raw)
                 return
             passage = self._aligner.find(span, number)
             if passage is not None:
                 field = self._sources[number - 1].field(passage.field)
                 said = field[passage.start : passage.end]
-                self._quote(canonical_mark(number, said), Repair(number, span, passage.distance))
+                self._quote(Mark(number, said), Repair(number, span, passage.distance))
                 stops = span[len(span.rstrip(_STOPS)) :]
                 self._stop = "" if said.endswith(stops) else stops
                 return
@@ -468,7 +447,7 @@ class Repairer:
             k for k, s in enumerate(self._sources, 1) if k != number and _contains(s, span)
         ]
         if len(elsewhere) == 1 and len(read_words(span)) >= MOVED_WORDS:
-            self._quote(canonical_mark(elsewhere[0], span), Repair(number, span, 0.0))
+            self._quote(Mark(elsewhere[0], span), Repair(number, span, 0.0))
             return
         self._drop(number, span, self._reason(number, elsewhere))
 
@@ -488,19 +467,24 @@ class Repairer:
             return f"{missing}; the text appears in source {elsewhere[0]}, perhaps by coincidence"
         return missing
 
-    def _quote(self, mark: str, change: Repair | None) -> None:
+    def _quote(self, mark: Mark, change: Repair | None, raw: str = "") -> None:
         self._flush_pending()
         self._write_stop("")
-        self._out.append(mark)
+        canonical = canonical_mark(mark.source, mark.span)
+        self._out.append(raw or canonical)
+        self._answer_at += len(canonical)
+        self._plain_at += len(mark.span)
         self._quotes.append(change)
-        self._free = 0
 
     def _drop(self, number: int, words: str, reason: str) -> None:
         pending, self._pending = self._pending, ""
         # Without this bracket, the one before it could begin a new mark.
         self._write(pending.replace("[", "("))
         self._write_stop(words)
-        self._dropped.append(_DroppedMark(len(self._quotes), self._free, number, words, reason))
+        answer, plain, size = self._answer_at, self._plain_at, len(words)
+        self._dropped.append(
+            Dropped(number, words, reason, answer, answer + size, plain, plain + size)
+        )
         self._write(words)
 
     def _flush_pending(self) -> None:
@@ -510,33 +494,19 @@ class Repairer:
     def _write(self, text: str) -> None:
         if text:
             self._write_stop(text)
-            self._out.append(text)
-            self._free += len(text)
+            self._write_free(text)
 
     def _write_stop(self, following: str) -> None:
         """Write the final punctuation of a repaired quote, unless some follows."""
         stop, self._stop = self._stop, ""
         if stop and (not following or following[0] not in _STOPS):
-            self._out.append(stop)
-            self._free += len(stop)
+            self._write_free(stop)
+
+    def _write_free(self, text: str) -> None:
+        self._out.append(text)
+        self._answer_at += len(text)
+        self._plain_at += len(text)
 
 
 def _contains(source: Source, span: str) -> bool:
     return span in source.text or span in source.title
-
-
-def _placed(mark: _DroppedMark, run: FreeText | None, answer: QuotedAnswer) -> Dropped:
-    if run is None:  # no free text is left there
-        quotes = answer.quotes
-        before = quotes[mark.quotes - 1] if mark.quotes else None
-        answer_at = before.answer_end + len(" ]") if before else 0
-        plain_at = before.plain_end if before else 0
-    else:
-        answer_at, plain_at = run.answer_start + mark.offset, run.plain_start + mark.offset
-    size = len(mark.text)
-    return Dropped(
-        mark.source,
-        mark.text,
-        mark.reason,
-        *(answer_at, answer_at + size, plain_at, plain_at + size),
-    )
