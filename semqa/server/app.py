@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -21,7 +21,7 @@ from semqa.retrieval.passages import Library
 from semqa.server import answers, chat, collections, conversations, engines, messages, responses
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineRegistry
-from semqa.server.errors import add_handlers, errors
+from semqa.server.errors import ErrorOut, add_handlers, errors
 from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
@@ -29,6 +29,46 @@ from semqa.server.store import open_store
 from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
 
 _log = logging.getLogger("semqa.server")
+
+_PAGE = StaticFiles(directory=Path(__file__).parent / "page")
+_operation = APIRouter()
+
+
+@_operation.get("/", include_in_schema=False)
+async def page(request: Request) -> Response:
+    """Return the page."""
+    reply = await _PAGE.get_response("index.html", request.scope)
+    reply.headers["content-security-policy"] = PAGE_POLICY
+    return reply
+
+
+@_operation.get("/healthz", tags=["operation"])
+async def alive() -> JSONResponse:
+    """Return 200 if the process is running."""
+    return JSONResponse({"status": "ok"})
+
+
+@_operation.get("/readyz", tags=["operation"])
+async def ready(request: Request) -> JSONResponse:
+    """Return 200 if the server can answer questions, and the state of the encoder."""
+    state = request.app.state
+    why = "" if state.ready else "The server is starting or shutting down."
+    if not why:
+        try:
+            await run_in_threadpool(state.store.check)
+        except Exception:  # noqa: BLE001  (any failure means that it is not ready)
+            _log.warning("the database is unavailable", exc_info=True)
+            why = "The database is unavailable."
+    body = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
+    return JSONResponse({**body, "reason": why} if why else body, 503 if why else 200)
+
+
+@_operation.get("/metrics", tags=["operation"], response_class=Response)
+async def metrics(request: Request) -> Response:
+    """Return metrics in the Prometheus text format."""
+    text = await run_in_threadpool(request.app.state.measures.text)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
 
 _ROUTERS = (
     answers.router,
@@ -81,8 +121,8 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router, responses=errors(400, 404, 408, 413, 503, 504, 507))
-    _add_page(app)
-    _add_health(app)
+    app.include_router(_operation)
+    app.mount("/page", _PAGE)
     _document(app)
     app.add_middleware(RequestMiddleware, settings=settings, store=store, measures=measures)
     if settings.allowed_origins:
@@ -105,7 +145,7 @@ def _library(settings: ServerSettings) -> Library:
 
 
 def _document(app: FastAPI) -> None:
-    """Correct the OpenAPI schema: invalid requests return 400, and keys are bearer tokens."""
+    """Correct the OpenAPI schema: errors, invalid requests return 400, and keys are bearer tokens."""
     make = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -116,6 +156,8 @@ def _document(app: FastAPI) -> None:
             for operation in operations.values():
                 operation["responses"].pop("422", None)
         parts = schema["components"]
+        error = ErrorOut.model_json_schema(ref_template="#/components/schemas/{model}")
+        parts["schemas"] |= {**error.pop("$defs"), "ErrorOut": error}
         for name in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(name, None)
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -123,42 +165,3 @@ def _document(app: FastAPI) -> None:
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _add_page(app: FastAPI) -> None:
-    files = StaticFiles(directory=Path(__file__).parent / "page")
-    app.mount("/page", files)
-
-    @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        """Return the page."""
-        reply = await files.get_response("index.html", request.scope)
-        reply.headers["content-security-policy"] = PAGE_POLICY
-        return reply
-
-
-def _add_health(app: FastAPI) -> None:
-    @app.get("/healthz", tags=["operation"])
-    async def alive() -> JSONResponse:
-        """Return 200 if the process is running."""
-        return JSONResponse({"status": "ok"})
-
-    @app.get("/readyz", tags=["operation"])
-    async def ready(request: Request) -> JSONResponse:
-        """Return 200 if the server can answer questions, and the state of the encoder."""
-        state = request.app.state
-        why = "" if state.ready else "The server is starting or shutting down."
-        if not why:
-            try:
-                await run_in_threadpool(state.store.check)
-            except Exception:  # noqa: BLE001  (any failure means that it is not ready)
-                _log.warning("the database is unavailable", exc_info=True)
-                why = "The database is unavailable."
-        body = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
-        return JSONResponse({**body, "reason": why} if why else body, 503 if why else 200)
-
-    @app.get("/metrics", tags=["operation"], response_class=Response)
-    async def metrics(request: Request) -> Response:
-        """Return metrics in the Prometheus text format."""
-        text = await run_in_threadpool(request.app.state.measures.text)
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -45,8 +45,12 @@ class ErrorOut(BaseModel, extra="forbid"):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error replies of endpoints, for their `responses`."""
-    return {status: {"model": ErrorOut} for status in statuses}
+    """Return the error replies of endpoints, for their `responses`.
+
+    They refer to `ErrorOut`, because a ``model`` here would be compiled again for each of them.
+    """
+    schema = {"schema": {"$ref": "#/components/schemas/ErrorOut"}}
+    return {status: {"content": {"application/json": schema}} for status in statuses}
 
 
 _TYPES = {
