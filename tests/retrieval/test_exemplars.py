@@ -185,17 +185,6 @@ def test_random_depends_on_seed_and_question_alone(
     assert chosen(second, question, 4) == found
 
 
-def test_random_is_fair_enough() -> None:
-    """Each of 6 is first in 1 of 6 cases: 400 +- 57 of 2,400, at three standard deviations."""
-    firsts = [
-        chosen(draw, f"question {k}", 1)[0]
-        for draw in (selector("random", seed=s) for s in range(40))
-        for k in range(60)
-    ]
-    for question in QUESTIONS:
-        assert abs(firsts.count(question) - 400) < 57
-
-
 def test_fixed_takes_the_first_or_the_named() -> None:
     assert chosen(selector("fixed"), QUESTIONS[0], 2) == QUESTIONS[1:3]
     assert chosen(selector("fixed: q3 , q1,q3"), "other", 2) == [QUESTIONS[3], QUESTIONS[1]]
