@@ -176,46 +176,39 @@ def glued(
 SOLO = Source("In 2018 Colin O'Brady made it, alone; it's so.", "The crossing")
 
 
-@pytest.mark.parametrize("dialect", ["lark", "gbnf"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[ 1 Colin O'Brady ]",
-        "[ 1 Colin O'Brady ].",
-        "According to the sources, [ 1 Colin O'Brady ] did, and [ 1 In 2018 ].",
-        "He crossed Antarctica: [ 1 made it, alone ] [ 1 2018 ]",
-        "[ 1 The crossing ] of ANTARCTICA.",
-        "The sources do not answer this question.",
-        "The answer is: [ 1 alone ].",
-    ],
-)
-def test_glue_is_allowed_around_quotes(dialect: Any, text: str) -> None:
-    assert glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
+RIGHT = [
+    "[ 1 Colin O'Brady ]",
+    "[ 1 Colin O'Brady ].",
+    "According to the sources, [ 1 Colin O'Brady ] did, and [ 1 In 2018 ].",
+    "He crossed Antarctica: [ 1 made it, alone ] [ 1 2018 ]",
+    "[ 1 The crossing ] of ANTARCTICA.",
+    "The sources do not answer this question.",
+    "The answer is: [ 1 alone ].",
+]
+WRONG = [
+    "",
+    "The answer is",
+    "The sources do not answer",
+    "The sources do not answer this question. [ 1 alone ]",
+    "He died in [ 1 2018 ].",
+    "In 2018, [ 1 Colin O'Brady ].",
+    "[ 1 Colin O'Brady ] is British.",
+    "[ 1 In ]",
+    "[ 1 it's so ]",
+    "[ 1 , ]",
+    "So  [ 1 alone ]",
+    "so so so so so so so so so so so [ 1 alone ]",
+    "so, so, so, so, [ 1 alone ]",
+    "[ 1 alone] and",
+    "[ 1 alo ]",
+]
 
 
 @pytest.mark.parametrize("dialect", ["lark", "gbnf"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The answer is",
-        "The sources do not answer",
-        "The sources do not answer this question. [ 1 alone ]",
-        "He died in [ 1 2018 ].",
-        "In 2018, [ 1 Colin O'Brady ].",
-        "[ 1 Colin O'Brady ] is British.",
-        "[ 1 In ]",
-        "[ 1 it's so ]",
-        "[ 1 , ]",
-        "So  [ 1 alone ]",
-        "so so so so so so so so so so so [ 1 alone ]",
-        "so, so, so, so, [ 1 alone ]",
-        "[ 1 alone] and",
-        "[ 1 alo ]",
-    ],
-)
-def test_claims_and_empty_quotes_are_not_allowed(dialect: Any, text: str) -> None:
-    assert not glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
+def test_glue_is_allowed_around_quotes_but_no_claims(dialect: Any) -> None:
+    allowed = glued(dialect, "Who crossed ANTARCTICA?", SOLO)
+    assert [text for text in RIGHT if not allowed(text)] == []
+    assert [text for text in WRONG if allowed(text)] == []
 
 
 @pytest.mark.parametrize("dialect", ["lark", "gbnf"])

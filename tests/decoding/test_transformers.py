@@ -73,8 +73,14 @@ def generate(family: str, constraints: Sequence[Any], **options: Any) -> list[li
     return rows
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "search"),
+    [
+        *((family, search) for family in FAMILIES for search in ("greedy", "beams")),
+        ("llama-sentencepiece", "sampling"),
+        ("llama-sentencepiece", "several-samples"),
+    ],
+)
 def test_every_answer_parses_and_verifies(family: str, search: str) -> None:
     torch.manual_seed(1)
     vocabulary = vocabulary_of(family)
@@ -193,7 +199,7 @@ def test_batching_does_not_change_an_answer() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("extra", [0, 1, 31, 32, 100])
+@pytest.mark.parametrize("extra", [0, 33])
 def test_only_allowed_scores_are_kept(dtype: torch.dtype, extra: int) -> None:
     vocabulary = vocabulary_of("gpt2")
     constraint = CopyConstraint(vocabulary, BRIDGE)

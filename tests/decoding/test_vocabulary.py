@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,13 +14,8 @@ from semqa.decoding.vocabulary import DENSE_CHILDREN, Vocabulary
 from semqa.errors import InputError
 from tests.decoding.vocabularies import (
     byte_vocabulary,
-    poor_vocabulary,
-    straddling_vocabulary,
     tekken_vocabulary,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 token_lists = st.lists(
     st.binary(max_size=6)
@@ -76,23 +71,6 @@ def test_the_trie_has_every_non_empty_token(tokens: list[bytes], special: set[in
         silent = number == end or number in special
         assert vocabulary.token_bytes(number) == (b"" if silent else token)
     assert vocabulary.blob.tobytes() == b"".join(map(vocabulary.token_bytes, range(len(tokens))))
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        byte_vocabulary,
-        straddling_vocabulary,
-        poor_vocabulary,
-        tekken_vocabulary,
-    ],
-    ids=["bytes", "straddling", "poor", "tekken"],
-)
-def test_hand_made_and_real_vocabularies(make: Callable[[], Vocabulary]) -> None:
-    vocabulary = make()
-    check_trie(vocabulary)
-    assert vocabulary.eos_ids
-    assert not vocabulary.special_ids & set(vocabulary.eos_ids)
 
 
 def test_a_vocabulary_of_an_end_token_alone() -> None:
