@@ -4,11 +4,11 @@ A study is a folder: `study.json` (task and settings), `items.jsonl` (the items)
 (instructions for raters) and `study.db` (raters, assignments and every saved answer).
 
 Read in this order: `kind` (how a task is declared), `folder` (the files of a study), `assigning`
-(who rates what), `records` (the database tables), `store` (the database), `session` (what raters
-and reviewers see), `app` (the HTTP interface and the page) and `analysis` (shared
-statistics). Each task has its own module: `ais`, `answers`, `attrscore`, `explanations`, `q2`,
-`tofueval` and `writing` (with `written`). `tables` is for tasks that start from released tables and
-write them back.
+(who rates what), `records` (the database tables), `store` (the database), `app` (the HTTP
+interface, what raters and reviewers see, and the page) and `analysis` (shared statistics). Each
+task has its own module: `ais`, `answers`, `attrscore`, `explanations`, `q2`, `tofueval` and
+`writing` (with `written`). `tables` is for tasks that start from released tables and write them
+back.
 
 To add a task:
 
@@ -22,7 +22,7 @@ To add a task:
 
 The page draws a part by its ``kind`` (`page/parts.js`) and a question by its ``answer``
 (`page/form.js`). A task that is not a form sets `view`, and the page loads `page/<view>.js`. That
-module exports ``draw(task, {parts, asked}, changed)``: `task` is the result of `session.task`,
+module exports ``draw(task, {parts, asked}, changed)``: `task` is the result of `app.task`,
 `parts` and `asked` are the left and right elements, and `changed` must be called after each change
 to save a draft. `draw` returns an object with
 

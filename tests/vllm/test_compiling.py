@@ -10,7 +10,7 @@ import pytest
 from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.vllm import ConstraintRequest, compiling
-from semqa.decoding.vllm.compiling import ConstraintCache
+from semqa.decoding.vllm.answers import ConstraintCache
 from semqa.decoding.vllm.engine import NAME, check_setup
 from tests.decoding.vocabularies import straddling_vocabulary
 

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numba import types
 
-from semqa.decoding.automaton import costs, listing, passages, suffixes, words
+from semqa.decoding.automaton import costs, explore, passages, suffixes, words
 from semqa.decoding.automaton.explore import spend
 from semqa.decoding.automaton.finish import alive, cost_of
 from semqa.decoding.automaton.mask import fill_mask
@@ -59,8 +59,8 @@ class Entries(NamedTuple):
             with begins[b] set as for `advance`.
         ask: (h, task, states int32[1, S]) -> int64. ACCEPTS tells whether a state accepts; FINISH
             returns its cost. Both may return FOREIGN.
-        list_free: (h, out int32[2 * W]); writes the tokens of free text, see `listing.py`.
-        list_beginnings: (h, at int32[N + 1]) -> the tokens that begin a span, see `listing.py`.
+        list_free: (h, out int32[2 * W]); writes the tokens of free text, see `explore.py`.
+        list_beginnings: (h, at int32[N + 1]) -> the tokens that begin a span, see `explore.py`.
         fill_free_costs, fill_costs: see `costs.py`.
         lay_out: (h, encoded, characters, classes, in_words, ends, allowed, starts, places) -> text,
             flags, needs, last, positions, keys, longest; see `passages.py`.
@@ -218,12 +218,12 @@ def entries() -> Entries:
         return int(cost_of(h, s))
 
     def list_free(handle: Any, out: Any) -> int:
-        listing.list_free(open_handle(handle), out)
+        explore.list_free(open_handle(handle), out)
         return digest
 
     def list_beginnings(handle: Any, at: Any) -> Any:
         at[0] = digest * 0
-        return listing.list_beginnings(open_handle(handle), at)
+        return explore.list_beginnings(open_handle(handle), at)
 
     def fill_free_costs(handle: Any) -> int:
         costs.fill_free_costs(open_handle(handle))
