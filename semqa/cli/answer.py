@@ -11,7 +11,7 @@ import typer
 from semqa.cli.answer_file import answer_questions, read_questions
 from semqa.cli.choice import EngineOptions, choose, with_default
 from semqa.cli.eval.judging import JudgeOptions
-from semqa.cli.inputs import SourceOptions, check_not_an_input, check_stdin_once, check_text
+from semqa.cli.inputs import SourceOptions, check_files, check_text
 from semqa.cli.options import AsJson, EngineName
 from semqa.cli.output import json_line, say, use_color, watch, write_file, write_result
 from semqa.cli.running import (
@@ -115,8 +115,7 @@ def answer(
     judging = open_named_judge(
         ctx.obj[JudgeOptions], named=check, needs="--check", typed=options.typed
     )
-    check_stdin_once(train, *texts, sources, questions)
-    check_not_an_input(out, *texts, sources, questions, train)
+    check_files(out, *texts, sources, questions, train)
     asked = []
     if questions is not None:
         asked = read_questions(questions)

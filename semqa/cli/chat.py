@@ -17,7 +17,7 @@ from urllib import parse
 import typer
 
 from semqa.cli.choice import Choice, EngineOptions, choose, with_default
-from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_not_an_input, check_text
+from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_files, check_text
 from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
@@ -328,7 +328,7 @@ class _Chat:
         if not name:
             raise InputError("/save needs a file name.")
         path = Path(name).expanduser()
-        check_not_an_input(path, *self._inputs)
+        check_files(path, *self._inputs)
         self._last()  # raises if there is nothing to save
         exchanges = [
             (turn.question, to_markdown(turn.run.result, question=turn.understood))

@@ -28,7 +28,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     Without either, read standard input: JSON if it begins like an object or an array of objects,
     otherwise plain text as one source.
     """
-    check_stdin_once(*files, sources)
+    check_files(None, *files, sources)
     if not files and sources is None:
         if sys.stdin is None or sys.stdin.isatty():
             raise InputError("No sources. Give documents or --sources FILE, or pipe them in.")
@@ -132,14 +132,10 @@ class SourceFinder:
         return (*self.given, *(Given(each.source, found=each) for each in found))
 
 
-def check_stdin_once(*paths: Path | None) -> None:
-    """Raise if more than one input is ``-``."""
-    if [str(path) for path in paths].count("-") > 1:
+def check_files(out: Path | None, *inputs: Path | None) -> None:
+    """Raise if several inputs are standard input, or if the output file is an input."""
+    if [str(path) for path in inputs].count("-") > 1:
         raise InputError("Only one input can be standard input (-).")
-
-
-def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
-    """Raise if the output file is one of the inputs."""
     for path in inputs:
         if out is None or path is None or not (out.is_file() and path.is_file()):
             continue

@@ -13,7 +13,7 @@ import typer
 
 from semqa.cli.collections import open_library
 from semqa.cli.command import taking
-from semqa.cli.inputs import check_not_an_input
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson, DataFolder, RayOptions
 from semqa.cli.output import (
     json_line,
@@ -177,7 +177,7 @@ def check(
 
     path = _file(questions)
     kept = out or path.with_name("checked.jsonl")
-    check_not_an_input(kept, path)
+    check_files(kept, path)
     if not sys.stdin.isatty():
         raise InputError(
             "needs a terminal.",
@@ -243,7 +243,7 @@ def sample_command(
     from semqa.questions.curation import find_questions, rows_of, sample, tally
 
     path = _file(questions)
-    check_not_an_input(out, path)
+    check_files(out, path)
     places = find_questions(path)
     drawn = sample(places, n, seed)
     write_atomic(out, rows_of(path, drawn))
@@ -278,7 +278,7 @@ def split_command(
     wanted = _shares(shares)
     make_folder(out)
     for name in wanted:
-        check_not_an_input(out / f"{name}.jsonl", path)
+        check_files(out / f"{name}.jsonl", path)
     places = find_questions(path)
     found = split(places, wanted, seed)
     rows = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 from semqa.cli.tables import comparison_table, print_tables, quotesum_notes, scores_table
@@ -77,8 +77,7 @@ def score(
     from semqa.attribution.records import versions
     from semqa.metrics import score_example, summarise
 
-    check_stdin_once(references, predictions, baseline)
-    check_not_an_input(per_example, references, predictions, baseline)
+    check_files(per_example, references, predictions, baseline)
     if baseline is not None and resamples == 0:
         raise InputError("must be at least 1 with --baseline, got 0.", field="resamples", value=0)
     questions = read_quotesum(references)

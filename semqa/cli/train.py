@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.inputs import check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.cli.tables import make_table, print_tables
@@ -47,7 +47,7 @@ def train(
 
     options: TrainingOptions = ctx.obj[TrainingOptions]
     with training_progress(quiet=as_json) as progress:
-        check_stdin_once(file, dev)
+        check_files(None, file, dev)
         record = fine_tune(read_quotesum(file), read_quotesum(dev), out, options, progress=progress)
     if not Ranks.first_here():
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import check_stdin_once, gather_sources
+from semqa.cli.inputs import check_files, gather_sources
 from semqa.cli.options import AsJson, SourceOption, SourcesOption
 from semqa.cli.output import json_line, say, terminal_width, use_color, write_result
 from semqa.data.files import ByteBudget, decode_text, display_name, open_input
@@ -52,7 +52,7 @@ def verify(
     abstention sentence. It is 1 if a quote is not verified or if there are no
     quotes. Claims outside quotes are listed but do not change the exit code.
     """
-    check_stdin_once(answer, *(source or []), sources)
+    check_files(None, answer, *(source or []), sources)
     answers = _read(answer, source or [], sources)
     for key, result, question in answers:
         _show(key if len(answers) > 1 else "", result, question, as_json=as_json)

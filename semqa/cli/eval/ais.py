@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.eval.judging import finish
-from semqa.cli.inputs import check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import write_result
 from semqa.cli.tables import make_table, print_tables, shown
@@ -262,7 +262,7 @@ def ais(
     known = experts or []
     if known and not rated:
         raise InputError("needs --ratings to compare with.", field="--experts")
-    check_stdin_once(*given, *rated, *known)
+    check_files(None, *given, *rated, *known)
     for path in given:
         if path.suffix.lower() in (".jsonl", ".json"):
             raise InputError(

@@ -19,7 +19,7 @@ from semqa.cli.eval.judging import (
     judge_bar,
     judging,
 )
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, percent, print_tables, span, things_table
@@ -102,8 +102,7 @@ def run(
     )
     from semqa.attribution.records import describe_judge, versions, write_record
 
-    check_stdin_once(file, exemplars)
-    check_not_an_input(out, file, exemplars, prompt)
+    check_files(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
     families = PAPER_FAMILIES if family == "all" else (family,)
     prompts = [_prompt(each, prompt, shots, exemplars) for each in families]
@@ -327,7 +326,7 @@ def map_command(
     from semqa.attribution.attrscore.examples import write_examples
     from semqa.attribution.attrscore.mapping import map_examples
 
-    check_not_an_input(out, file)
+    check_files(out, file)
     if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
         raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
     examples, skipped = map_examples(file, task, _words(label_word or ()))
@@ -412,7 +411,7 @@ def train(
     from semqa.training.folder import Ranks
 
     options: TrainingOptions = ctx.obj[TrainingOptions]
-    check_stdin_once(*files, dev)
+    check_files(None, *files, dev)
     examples: list[Example] = []
     for file in files:
         examples += read_examples(file, labelled=True)

@@ -19,7 +19,7 @@ from semqa.cli.eval.judging import (
     too_long_note,
     unparsed_note,
 )
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import say, write_result
 from semqa.cli.tables import figures_table, print_tables, unscored_notes
@@ -86,8 +86,7 @@ def auto_ais(
     from semqa.data.quotesum import read_quotesum
     from semqa.data.sources import read_answers
 
-    check_stdin_once(file, references)
-    check_not_an_input(out, file, references)
+    check_files(out, file, references)
     if references is None:
         with _record_hint(file):
             given = read_answers(file)
@@ -236,8 +235,7 @@ def citations(
     """
     from semqa.attribution.citations.scores import citation_rows, summarise_citations
 
-    check_stdin_once(file, references)
-    check_not_an_input(out, file, references)
+    check_files(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
     settings: dict[str, Any] = {"at_most": at_most, "official": official}
     with _tolerant(ctx, "entailment", settings) as (judge, record):
@@ -280,8 +278,7 @@ def disambig(
     from semqa.attribution.citations.examples import read_alce, read_asqa
     from semqa.attribution.citations.scores import disambig_rows, summarise_disambig
 
-    check_stdin_once(file, predictions)
-    check_not_an_input(out, file, predictions)
+    check_files(out, file, predictions)
     examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
     with _tolerant(ctx, "answer", {"official": official}) as (judge, record):
         record["rows"] = disambig_rows(examples, judge, official=official)

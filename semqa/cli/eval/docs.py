@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.choice import Choice, EngineOptions, choose_each
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, resumable, say, write_result
 from semqa.cli.tables import percent, print_tables, span, things_table
@@ -85,8 +85,7 @@ def docs(
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
     options: EngineOptions = ctx.obj[EngineOptions]
-    check_stdin_once(questions, score_only)
-    check_not_an_input(out, questions)
+    check_files(out, questions, score_only)
     how: dict[str, object] = {}
     if score_only is not None:
         if out is not None or "engine" in options.typed:

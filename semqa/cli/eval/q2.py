@@ -23,7 +23,7 @@ from semqa.cli.eval.judging import (
     judging,
     unparsed_note,
 )
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_file, write_result
 from semqa.cli.tables import figures_table, make_table, print_tables, shown, span, unscored_notes
@@ -145,8 +145,7 @@ def run(
     from semqa.attribution.records import describe_judge, versions
 
     _check_baselines(baseline)
-    check_stdin_once(*files)
-    check_not_an_input(out, *files)
+    check_files(out, *files)
     settings = Settings(beams, official, personal)
     read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
     responses = combine_responses(read)[:limit]
@@ -431,8 +430,7 @@ def meta(
     paths = files or []
     if not paths:
         raise InputError("No files. Name records or files of labelled responses.")
-    check_stdin_once(*paths)
-    check_not_an_input(out, *paths)
+    check_files(out, *paths)
     _check_baselines(baseline)
     judged, described = _read_judged(paths, drop_repeated, measure or ())
     wanted = list(dict.fromkeys(baseline or ()))

@@ -16,7 +16,7 @@ from semqa.cli.eval.judging import (
     judging,
     too_long_note,
 )
-from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, print_tables, shown
@@ -98,7 +98,7 @@ def judge(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
-    _check_files(out, files, documents)
+    check_files(out, *(files or ()), *(documents or ()))
     texts = read_texts(files or (), level, frozenset({EXTRA_MODEL}))
     if not documents:
         raise InputError(
@@ -159,9 +159,9 @@ def completeness(
     )
     from semqa.attribution.tofueval.judging import completeness as share_covered
 
-    _check_files(out, files, key_points)
     if not files or not key_points:
         raise InputError("Name both summaries and --key-points.")
+    check_files(out, *files, *key_points)
     summaries = read_texts(files, "summary")
     known = {(each.doc_id, each.topic): each.points for each in read_key_points(key_points)}
     points: dict[SummaryKey, tuple[str, ...]] = {}
@@ -209,7 +209,7 @@ def relevance(
 
     if not files:
         raise InputError("No files. Name at least one file of summaries.")
-    _check_files(out, files)
+    check_files(out, *files)
     summaries = read_texts(files, "summary")
     template = _load_prompt(prompt, "tofueval-relevance")
     with judging(ctx, "relevance") as judge:
@@ -251,12 +251,6 @@ def _by_model(texts: Sequence[Judged], values: Sequence[_T]) -> dict[str, list[_
     for text, value in zip(texts, values, strict=True):
         groups.setdefault(text.key.model, []).append(value)
     return {**groups, "all": list(values)} if len(groups) > 1 else groups
-
-
-def _check_files(out: Path | None, *groups: Sequence[Path] | None) -> None:
-    files = [path for group in groups for path in group or ()]
-    check_stdin_once(*files)
-    check_not_an_input(out, *files)
 
 
 def _load_prompt(path: Path | None, name: str) -> JudgePrompt:
@@ -412,7 +406,7 @@ def score(
 
     if not predictions:
         raise InputError("is missing.", field="--predictions")
-    check_stdin_once(*(files or ()), *predictions)
+    check_files(None, *(files or ()), *predictions)
     sentences, categories = _annotated(files, topics)
     settings: dict[str, Any] = {
         "split": split,
@@ -445,7 +439,7 @@ def _annotated(
 
     if not files:
         raise InputError("No files. Name at least one CSV file of annotations.")
-    check_stdin_once(*files)
+    check_files(None, *files)
     found = read_annotations(files)
     kept = [each for each in found if each.key.model != EXTRA_MODEL]
     if not kept:
