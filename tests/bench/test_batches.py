@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +184,22 @@ def test_the_record_names_prompt_and_exemplars(tmp_path: Path, models: list[Mode
         assert exemplar != row["qid"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [
+        ({"options": {"seed": 1}}, "options"),
+        ({"prompts": PromptSettings(train=DATA, shots=1, exemplars="random", seed=1)}, "prompts"),
+        ({"prompts": PromptSettings(prompt="zero-shot", train=DATA, shots=1, exemplars="random")}, "prompts"),
+    ],
+)  # fmt: skip
+def test_another_way_of_asking_is_another_run(
+    changed: dict[str, Any], key: str, tmp_path: Path, models: list[Model]
+) -> None:
+    run(plan(), tmp_path)
+    with pytest.raises(InputError, match=f"holds another run: its {key}"):
+        run(plan(**changed), tmp_path)
+
+
 def test_a_changed_template_or_train_file_is_another_run(
     tmp_path: Path, models: list[Model]
 ) -> None:
@@ -192,14 +207,11 @@ def test_a_changed_template_or_train_file_is_another_run(
     text = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}"
     template.write_text(text, encoding="utf-8")
     train.write_bytes(DATA.read_bytes())
-    settings = PromptSettings(prompt=str(template), train=train, shots=1, exemplars="random")
+    settings = PromptSettings(prompt=str(template), train=train, shots=1, exemplars="fixed")
     run(plan(prompts=settings), tmp_path / "run")
-    for changed in ({"options": {"seed": 1}}, {"prompts": replace(settings, seed=1)}):
-        with pytest.raises(InputError, match=f"holds another run: its {next(iter(changed))}"):
-            run(plan(**{"prompts": settings, **changed}), tmp_path / "run")
     renamed = tmp_path / "renamed.jsonl"
     renamed.write_bytes(train.read_bytes())
-    same = PromptSettings(prompt=str(template), train=renamed, shots=1, exemplars="random")
+    same = PromptSettings(prompt=str(template), train=renamed, shots=1, exemplars="fixed")
     run(plan(prompts=same), tmp_path / "run")
     # White space that makes no difference to any question still is another file.
     train.write_bytes(DATA.read_bytes() + b"\n")

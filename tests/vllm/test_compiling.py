@@ -9,7 +9,7 @@ import pytest
 
 from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, QuotePolicy
-from semqa.decoding.vllm import ConstraintRequest, compiling
+from semqa.decoding.vllm import ConstraintRequest, answers
 from semqa.decoding.vllm.answers import ConstraintCache
 from semqa.decoding.vllm.engine import NAME, check_setup
 from tests.decoding.vocabularies import straddling_vocabulary
@@ -63,7 +63,7 @@ def test_failures_are_retried(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(compiling, "CopyConstraint", failing)
+        patch.setattr(answers, "CopyConstraint", failing)
         with pytest.raises(MemoryError):
             cache.get(asked("text"), []).result()
     assert cache.get(asked("text"), []).result() is not None
@@ -76,7 +76,7 @@ def test_sizes_are_overestimated() -> None:
     constraint = CopyConstraint(VOCABULARY, [Source(text)])
     view = constraint.view((), 0)
     taken = sum(array.nbytes for array in view.arrays.values())
-    assert taken < 100_000 + compiling._BYTES_PER_CHARACTER * len(text)
+    assert taken < 100_000 + answers._BYTES_PER_CHARACTER * len(text)
 
 
 class CopyConstraintProcessor:
