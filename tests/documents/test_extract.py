@@ -296,6 +296,11 @@ def test_words_of_a_pdf_may_be_parted_by_a_gap_alone_and_a_frame_is_no_table() -
     assert found == "The harbour was built."
 
 
+@pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Document1", "slides.html"])
+def test_a_placeholder_is_no_title_of_a_pdf(title: str) -> None:
+    assert extract("tariffs.pdf", makers.pdf([["Berths."]], title=title)).title == "tariffs"
+
+
 def test_a_table_of_contents_is_left_out() -> None:
     titles = ["Tariffs", "Moorings", "Fuel", "Waste", "Complaints"]
     contents = [f"{i} {title} . . . . . . . . . . {i + 1}" for i, title in enumerate(titles, 1)]

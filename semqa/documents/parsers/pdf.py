@@ -135,7 +135,9 @@ _HYPHENS = (0x02, 0xFFFE)
 """PDFium's characters for a hyphen at the end of a line."""
 
 _NO_TITLES = re.compile(
-    r"(?i)^(untitled|microsoft (word|powerpoint|excel)\b.*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
+    r"(?i)^(\(?(untitled|anonymous|unspecified|unknown|no title|title)\)?|(untitled )?(document|presentation) ?\d*|"
+    r"(microsoft (word|powerpoint|excel)|powerpoint presentation)\b.*|slide \d+|about:blank|"
+    r".*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
