@@ -883,6 +883,37 @@ def test_names_beside_values_of_a_pdf_are_rows_without_a_header() -> None:
     ]
 
 
+def test_a_wrapped_cell_does_not_end_a_table_of_aligned_lines() -> None:
+    rows = [("Button", "Press once", "Hold"), ("Fan", "High or", "Turns off")]
+    found = drawn_pdf(
+        *aligned(*rows),
+        *[written(182, 675, "low"), written(292, 675, "the lamp")],
+        *[written(72, 660, "Lock or"), written(72, 650, "timer"), written(182, 660, "On")],
+        *[written(292, 660, "Clears"), *aligned(("Power", "Off", "-"), top=635)],
+        "72 695 300 0.7 re f",  # below the header
+    )
+    assert found.split("\n") == [
+        "| Button | Press once | Hold |",
+        "| --- | --- | --- |",
+        "| Fan | High or low | Turns off the lamp |",
+        "| Lock or timer | On | Clears |",
+        "| Power | Off | - |",
+    ]
+
+
+def test_rows_below_another_label_have_the_header_of_the_table_above() -> None:
+    rows = [("Date", "Minutes", "Pounds"), ("12 Jan", "11", "2.64"), ("19 Jan", "7", "5.25")]
+    more = ("15 Jan", "20", "3.48")
+    found = drawn_pdf(*aligned(*rows), written(72, 640, "Second line"), *aligned(more, top=625))
+    assert found.split("\n")[-5:] == [
+        "Second line",
+        "",
+        "| Date | Minutes | Pounds |",
+        "| --- | --- | --- |",
+        "| 15 Jan | 20 | 3.48 |",
+    ]
+
+
 @given(st.lists(st.lists(st.text("ab 1.|", max_size=8), min_size=1, max_size=4), max_size=8))
 @settings(max_examples=30, deadline=None)
 def test_aligned_lines_lose_no_text(rows: list[list[str]]) -> None:

@@ -259,8 +259,8 @@ def _band(places: Sequence[float], at: float) -> int:
     return min(max(bisect_right(places, at) - 1, 0), len(places) - 2)
 
 
-def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box]]:
-    """Return the tables and the bullets that are drawn on a page."""
+def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box], list[Box]]:
+    """Return the tables, the bullets and the horizontal rules that are drawn on a page."""
     across: list[Box] = []
     upright: list[Box] = []
     bullets: list[Box] = []
@@ -268,7 +268,7 @@ def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box]]:
     for each in page.get_objects([pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
         segments += min(pdfium.FPDFPath_CountSegments(each.raw), MAX_RULES)
         if segments > MAX_SEGMENTS or len(across) + len(upright) > MAX_RULES:
-            return [], []
+            return [], [], []
         for box in _boxes(each.raw, pdfium):
             width, height = box.right - box.left, box.top - box.bottom
             if _BULLET[0] <= min(width, height) and max(width, height) <= _BULLET[1]:
@@ -278,7 +278,7 @@ def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box]]:
                 across.append(box)
             elif width <= _THICK < height:
                 upright.append(box)
-    return [table for table in _tables(across, upright) if table.is_grid], bullets
+    return [table for table in _tables(across, upright) if table.is_grid], bullets, across
 
 
 def _boxes(path: Any, pdfium: Any) -> Iterator[Box]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from ctypes import c_double, c_int, create_string_buffer
 from itertools import groupby, pairwise
@@ -174,10 +175,12 @@ _MAX_BETWEEN = 6
 """Lines above or below a table that goes on the next page."""
 
 _LONGEST_BOLD = 90
-_COLUMN_GAP, _ROW_PITCH = 1.8, 2.2
-"""Minimum distance between letters in two columns, and maximum one between rows, in font sizes; those
-of letters are in half points."""
+_COLUMN_GAP, _ROW_PITCH, _LINE_PITCH = 1.8, 3.0, 2.2
+"""Minimum distance between letters in two columns, and maximum ones between rows of several cells and
+to a line of one cell, in font sizes; those of letters are in half points."""
 _MAX_COLUMNS, _LONGEST_NAME = 30, 40
+_MAX_LABELS = 2
+"""Lines between two parts of a table without rules."""
 _FIGURE = re.compile(r"\d|^[-–—]?$")
 """A number, or an empty cell."""
 _MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
@@ -248,8 +251,8 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
                 f"The PDF has more than {limits.characters:,} characters of text. Split it.",
                 where=name,
             )
-        tables, bullets = drawings(page, pdfium)
-        found = _page_lines(text, pdfium, tables, bullets)
+        tables, bullets, rules = drawings(page, pdfium)
+        found = _page_lines(text, pdfium, tables, bullets, rules)
         pages.append([line for each in found for line in _lines(each, found, last)])
         last = _last_table(found)
         text.close()
@@ -285,7 +288,7 @@ class _Line(NamedTuple):
 
 
 def _page_lines(
-    page: Any, pdfium: Any, tables: Sequence[Table], bullets: Sequence[Box]
+    page: Any, pdfium: Any, tables: Sequence[Table], bullets: Sequence[Box], rules: Sequence[Box]
 ) -> list[_Line | Table]:
     """Return the lines and tables of a page, in the order of the PDF."""
     lines: list[list[_Letter]] = [[]]
@@ -306,7 +309,7 @@ def _page_lines(
             lines.append([])
     found: list[_Line | Table] = []
     ordered = list(_by_column(_with_rest(lines)))
-    aligned = dict(_aligned_rows(ordered, tables))
+    aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
     for at, letters in enumerate(ordered):
         if at in aligned:
@@ -446,50 +449,124 @@ def _cells(line: Sequence[_Letter]) -> list[_Cell]:
     return cells
 
 
+class _Row(NamedTuple):
+    """The height of a row of a table on the page, in points, and its cells, one for each column."""
+
+    place: float
+    cells: list[_Cell]
+
+
 def _aligned_rows(
-    lines: Sequence[Sequence[_Letter]], tables: Sequence[Table]
+    lines: Sequence[Sequence[_Letter]], tables: Sequence[Table], rules: Sequence[Box]
 ) -> Iterator[tuple[int, tuple[int, list[list[str]], bool]]]:
-    """Yield tables without rules: lines of at least two cells that are aligned.
+    """Yield tables without upright rules: lines of at least two cells that are aligned.
+
+    Rows below a label, in the columns of the table above, have its header.
 
     Yields the index of the first line, that after the last, the rows, and whether there is no header.
     """
-    at = 0
+    at = until = 0
+    above: Sequence[_Cell] = ()
+    header: list[str] = []
     while at < len(lines):
         columns = _cells(lines[at])
-        rows = [columns]
         last = at + 1
-        while (
-            1 < len(columns) <= _MAX_COLUMNS
-            and last < len(lines)
-            and _is_below(lines[last - 1], lines[last], tables)
-            and (placed := _place(_cells(lines[last]), columns))
-        ):
-            row, columns = placed
-            if row[0].text:
-                rows.append(row)
-            else:  # the rest of a wrapped row
-                rows[-1] = [
-                    above._replace(text=f"{above.text} {cell.text}".strip())
-                    for above, cell in zip(rows[-1], row, strict=True)
-                ]
+        if not 1 < len(columns) <= _MAX_COLUMNS or _in_tables(lines[at], tables):
+            at = last
+            continue
+        rows = [_Row(_shown(lines[at])[0].place, columns)]
+        lowest = lines[at]
+        while last < len(lines) and _is_below(lowest, lines[last], tables):
+            placed = _place(_cells(lines[last]), columns)
+            if placed is None or not _add_line(rows, _shown(lines[last])[0].place, placed[0]):
+                break
+            columns = placed[1]
+            if _shown(lines[last])[0].place < _shown(lowest)[0].place:
+                lowest = lines[last]
             last += 1
-        if _is_table(rows):
-            texts = [[cell.text for cell in row] for row in rows]
-            yield at, (last, texts, _is_headless(rows))
+        cells = [row.cells for row in rows]
+        goes_on = at - until <= _MAX_LABELS and _are_in_columns(cells, above)
+        if goes_on or _is_table(cells):
+            texts = [[cell.text for cell in row] for row in cells]
+            headless = _is_headless(cells) and not _is_ruled(rows, rules)
+            if not (goes_on and headless):
+                above, header = columns, [] if headless else texts[0]
+            elif header:
+                texts, headless = [header, *texts], False
+            yield at, (last, texts, headless)
+            until = last
         at = last
 
 
+def _in_tables(line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
+    first = _shown(line)[0]
+    return any(table.has(first.left, first.place) for table in tables)
+
+
 def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
-    """Whether a line may be the next row of a table without rules."""
+    """Whether a line is below the lowest one of a table without rules, or beside it."""
     before, after = _shown(above), _shown(line)
-    if not before or not after:
+    if not after or _in_tables(line, tables):
         return False
-    if any(table.has(each.left, each.place) for table in tables for each in (before[0], after[0])):
-        return False
-    step = before[0].place - after[0].place
+    pitch = _ROW_PITCH if len(_cells(line)) > 1 else _LINE_PITCH
     return (
         abs(before[0].size - after[0].size) <= 0.2 * after[0].size
-        and 0 < step <= _ROW_PITCH * after[0].size / 2
+        and before[0].place - after[0].place <= pitch * after[0].size / 2
+    )
+
+
+def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
+    """Add a line to the rows of a table: as a new row, or as the rest of the last one.
+
+    The rest of a row begins without a label. If the line above is the rest of a wrapped cell, the
+    next cell is higher on the page. Return False if the line does not fit.
+    """
+    if (
+        len(rows) > 1
+        and abs(rows[-2].place - place) < 1
+        and not any(c.text for c in rows[-1].cells[1:])
+    ):
+        label = rows.pop()
+        rows[-1] = _merged(rows[-1], label.cells)
+    last = rows[-1]
+    if place > last.place + 1:
+        return False
+    if place > last.place - 1:
+        if any(here.text and new.text for here, new in zip(last.cells, cells, strict=True)):
+            return False
+    elif cells[0].text:
+        rows.append(_Row(place, list(cells)))
+        return True
+    rows[-1] = _merged(last, cells)
+    return True
+
+
+def _merged(row: _Row, cells: Sequence[_Cell]) -> _Row:
+    return _Row(
+        row.place,
+        [
+            here._replace(text=f"{here.text} {new.text}".strip()) if here.text else new
+            for here, new in zip(row.cells, cells, strict=True)
+        ],
+    )
+
+
+def _is_ruled(rows: Sequence[_Row], rules: Sequence[Box]) -> bool:
+    """Whether there is a rule below the first row of a table, and none below the others."""
+    left, right = rows[0].cells[0].left, rows[0].cells[-1].right
+    places = [row.place for row in reversed(rows)]
+    lengths: Counter[int] = Counter()
+    for rule in rules:
+        if rule.left < right and rule.right > left:
+            above = len(rows) - bisect_left(places, rule.bottom)
+            lengths[above] += round(min(rule.right, right) - max(rule.left, left))
+    return [row for row in range(1, len(rows)) if 2 * lengths[row] > right - left] == [1]
+
+
+def _are_in_columns(rows: Sequence[Sequence[_Cell]], columns: Sequence[_Cell]) -> bool:
+    """Whether rows have a cell in each of at least three columns of a table."""
+    return len(columns) >= _MIN_COLUMN and all(
+        len(row) == len(columns) and all(map(_Cell.meets, row, columns)) for row in rows
     )
 
 
