@@ -215,7 +215,8 @@ def test_a_pdf_has_pages_and_paragraphs() -> None:
     found = extract("r.pdf", data)
     assert found.title == "Annual report"
     assert (
-        found.text == f"{wide} one. A word may be broken there, wellknown words too.\n\nPage (3) é."
+        found.text
+        == f"{wide} one. A word may be broken there, well-known words too.\n\nPage (3) é."
     )
     assert [found.text[at:].lstrip()[:4] for at in found.pages] == ["Thes", "Page", "Page"]
     assert [found.page_of(at) for at in (0, found.pages[2])] == [1, 3]
@@ -381,6 +382,16 @@ def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"
     assert join_lines("the SE-\nQUENCE", {"SEQUENCE"}) == "the SEQUENCE"
     assert join_lines("from A-\nB to C", {"AC"}) == "from A- B to C"
+
+
+def test_a_compound_keeps_its_hyphen_where_no_words_are_split() -> None:
+    page = ["Before the test you may eat only low-", "fibre food. Ring for a call-", "out."]
+    more = ["Whoever rings out of hours pays for the call."]
+    assert "low-fibre food. Ring for a call-out." in extract("r.pdf", makers.pdf([page, more])).text
+    split = ["The infor-", "mation, the man-", "agement and the high-", "lights."]
+    assert extract("r.pdf", makers.pdf([split])).text == (
+        "The information, the management and the highlights."
+    )
 
 
 def test_word_documents_include_tables_boxes_and_insertions() -> None:

@@ -142,6 +142,16 @@ _NO_TITLES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
+_SPLIT_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]++)-\n([^\W\d_]++)")
+_MIN_SPLIT_WORDS, _SPLIT_WORDS_SHARE = 3, 0.01
+"""Minimum number and share of the lines that end in a hyphen if the document splits words."""
+_COMPOUNDS = re.compile(
+    r"(?i)(?:all|cross|ex|full|half|high|long|low|mid|non|part|self|short|well|one|two|three|four|five|six|seven|"
+    r"eight|nine|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)$"
+)
+"""First parts of words such as "low-fibre", which keep their hyphen."""
+_LONGEST_ENDING = 3
+"""Maximum length of what follows in words such as "self-ish" and "part-ner"."""
 _LONGEST_WORD = 60
 _ITEM = re.compile(
     r"(?:[-*•–·‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
@@ -207,12 +217,13 @@ def parse_pdf(name: str, data: bytes, limits: Limits) -> Parsed:
         raise
     raw, title = _pages(document, library.raw, name, limits), _title(document)
     raw = without_headers_and_footers(raw)
-    words = {word for text in raw for word in _WORD.findall(text)}
+    words = {word for text in raw for word in _WORD.findall(_SPLIT_WORD.sub(" ", text))}
+    splits = _splits_words(raw, words)
     parts: list[str] = []
     starts: list[int] = []
     at = 0
     for lines in raw:
-        joined = join_lines(lines, words)
+        joined = join_lines(lines, words, splits_words=splits)
         if parts and joined:
             parts.append(" " if _goes_on_next_page(parts[-1], joined) else "\n\n")
             at += len(parts[-1])
@@ -896,12 +907,24 @@ def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
     return step > _PARAGRAPH_SCALE * pitch > 0
 
 
-def join_lines(text: str, words: set[str]) -> str:
+def _splits_words(pages: Sequence[str], words: set[str]) -> bool:
+    """Whether a document splits words at line ends: many are split, or one is whole elsewhere."""
+    split = [found.groups() for page in pages for found in _SPLIT_WORD.finditer(page)]
+    lines = sum(page.count("\n") + 1 for page in pages)
+    many = len(split) >= max(_MIN_SPLIT_WORDS, _SPLIT_WORDS_SHARE * lines)
+    return many or any(f"{first}{second}" in words for first, second in split)
+
+
+def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
     """Join the lines of a page into paragraphs.
 
     A line continues on the next one if it is about as long as the page or, in a paragraph of even
     lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen after a
-    single letter ("e-mail"), and if the document has the hyphenated form elsewhere.
+    single letter ("e-mail"), if the document has the hyphenated form elsewhere, or if the document
+    hardly splits words and this one is made of two.
+
+    Args:
+        words: the words of the document that are not split at the end of a line.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
@@ -926,9 +949,12 @@ def join_lines(text: str, words: set[str]) -> str:
         elif broken and _goes_on(broken[1], after, words):
             rest = _WORD.match(after)
             second = rest[0] if rest else ""
-            keep = len(broken[1]) == 1 or (
-                f"{broken[1]}-{second}" in words and f"{broken[1]}{second}" not in words
+            whole, known = f"{broken[1]}{second}" in words, f"{broken[1]}-{second}" in words
+            compound = not splits_words and (
+                (_COMPOUNDS.match(broken[1]) and len(second) > _LONGEST_ENDING)
+                or {broken[1], second} <= words
             )
+            keep = len(broken[1]) == 1 or (not whole and (known or compound))
             parts.append(here if keep else here[:-1])
         elif after and len(here) >= wide and not item and not _HEADING.match(after):
             parts.append(f"{here} ")
