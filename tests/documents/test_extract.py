@@ -836,6 +836,18 @@ def test_a_note_mark_is_no_text_and_does_not_end_its_line() -> None:
     assert drawn_pdf(f"{area} (. Ask first.) Tj ET") == "rooms of 45 m2. Ask first."
 
 
+def test_the_marks_of_a_note_are_no_text_where_they_are_smaller_lines() -> None:
+    found = drawn_pdf(
+        written(72, 700, "You can have gas and air instead"),
+        *[written(247, 706, "1", 7), written(251, 700, ", after which you may drive home.")],
+        *[written(72, 640, "1", 7), written(78, 636, "Gas is not suitable for everybody.", 9)],
+    )
+    assert found == (
+        "You can have gas and air instead, after which you may drive home.\n\n"
+        "Gas is not suitable for everybody."
+    )
+
+
 def test_a_sentence_goes_on_before_a_number() -> None:
     start = "Ring the unit on weekdays between eight and six (that is from 8\u2013"
     assert join_lines(f"{start}\n18) or wait.", set()) == f"{start} 18) or wait."

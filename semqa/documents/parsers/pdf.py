@@ -340,7 +340,7 @@ def _page_lines(
 
 
 def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
-    """Join the lines that PDFium splits after a superscript."""
+    """Join the lines that PDFium splits before or after a superscript or subscript."""
     joined: list[list[_Letter]] = []
     first = last = None  # the first letter of the last line in `joined`, and its last one
     for line in lines:
@@ -349,10 +349,14 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
             shown
             and first
             and last
-            and _is_raised(last, first)
-            and abs(first.place - shown[0].place) < 1
             and shown[0].left > last.left
+            and (
+                _is_mark(shown, first)
+                or (last.size < 0.8 * first.size and abs(first.place - shown[0].place) < 1)
+            )
         ):
+            while joined[-1] and joined[-1][-1].text.isspace():
+                joined[-1].pop()
             joined[-1] += line
         else:
             joined.append(list(line))
@@ -361,9 +365,16 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
     return joined
 
 
+def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
+    """Whether a line is a superscript or subscript of the line that begins with `base`."""
+    text = "".join(each.text for each in line)
+    small = line[0].size < 0.8 * base.size and abs(line[0].place - base.place) < base.size / 2
+    return small and _MARK.fullmatch(text) is not None
+
+
 def _is_raised(letter: _Letter, base: _Letter | _Line) -> bool:
     """Whether a letter is a superscript; places are in points, sizes in half points."""
-    return letter.size < 0.8 * base.size and letter.place > base.place + base.size / 10
+    return letter.size < 0.9 * base.size and letter.place > base.place + base.size / 10
 
 
 def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
@@ -706,7 +717,8 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
         part = "".join(letter.text for letter in some)
         mark = part.strip() if raised else ""
         price = len(mark) > 1 and _BEFORE_CENTS.search(text)
-        note = _MARK.fullmatch(mark) and _BEFORE_MARK.search(text) and not price
+        begins = not text and part[-1:].isspace()  # the mark before the note itself
+        note = _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)) and not price
         text += part[len(part.rstrip()) :] if note else part
     text = text.translate(_LIGATURES)
     if any(
@@ -721,7 +733,6 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
     """Return the texts of pages with Markdown headings and blank lines between paragraphs."""
-    pages = [_with_marks(page) for page in pages]
     sizes: Counter[int] = Counter()
     for page in pages:
         for line in page:
@@ -866,26 +877,6 @@ def _contents(page: Sequence[_Line], heads: set[int], names: set[str], count: in
         if led and len(run) > 2 and numbers == sorted(numbers) and numbers[-1] <= count:
             found.update(run)
     return found
-
-
-def _with_marks(page: Sequence[_Line]) -> list[_Line]:
-    """Put superscripts that are lines of their own where they belong, without marks of notes."""
-    lines: list[_Line] = []
-    for line in page:
-        last = lines[-1] if lines else None
-        text = line.text.strip()
-        if (
-            last is not None
-            and last.text.strip()
-            and _MARK.fullmatch(text)
-            and 0 < line.size < 0.8 * last.size
-            and abs(line.place - last.place) < last.size / 2
-        ):
-            if last.text.rstrip()[-1].isalnum():
-                lines[-1] = last._replace(text=last.text.rstrip() + text)
-        else:
-            lines.append(line)
-    return lines
 
 
 def _is_same_heading(before: _Line, after: _Line) -> bool:
