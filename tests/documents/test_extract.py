@@ -377,6 +377,38 @@ def test_lines_of_a_narrow_column_are_joined() -> None:
     assert " ".join(column) in join_lines(wide + "\n\n" + "\n".join(column), set())
 
 
+def test_a_line_of_a_pdf_ends_where_the_next_word_had_room() -> None:
+    dates = ["Apr 25: the boat ramp is cleaned from nine", "May 12: meeting, 7 p.m., at Grace Hall"]
+    dates += ["Jun 6: yard sale", "Jul 10: first concert", "Aug 5: the shuttle bus ends"]
+    found = drawn_pdf(*[written(72, 700 - 14 * i, line) for i, line in enumerate(dates)])
+    assert found.split("\n") == dates
+
+
+def test_a_short_paragraph_at_the_end_of_a_column_is_joined() -> None:
+    above = [
+        "Money is excluded if it is not kept in a",
+        "locked drawer or a safe while any guests",
+        "stay in.",
+    ]
+    below = [
+        "Damage by storms to fences and hedges is",
+        "not covered even if the house itself was",
+        "hit.",
+    ]
+    wide = "This line is as wide as the whole page is and by far wider than the columns that are above it."
+    found = drawn_pdf(
+        written(72, 720, "You are not covered for some things."),
+        *[written(310, 760 - 14 * i, line) for i, line in enumerate(above)],
+        *[written(310, 700 - 14 * i, line) for i, line in enumerate(below)],
+        *[written(72, 400 - 14 * i, wide) for i in range(5)],
+    )
+    assert found.split("\n\n")[:3] == [
+        "You are not covered for some things.",
+        " ".join(above),
+        " ".join(below),
+    ]
+
+
 def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("a well-\nknown fact", {"well-known"}) == "a well-known fact"
     assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"

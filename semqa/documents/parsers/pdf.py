@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from ctypes import c_double, c_int, create_string_buffer
-from itertools import groupby, pairwise
+from itertools import dropwhile, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.documents.document import clean
@@ -17,7 +17,7 @@ from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from semqa.documents.document import Limits
     from semqa.documents.parsers import Parsed
@@ -142,7 +142,7 @@ _NO_TITLES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
-_SPLIT_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]++)-\n([^\W\d_]++)")
+_SPLIT_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]++)-\x1f?\n([^\W\d_]++)")
 _MIN_SPLIT_WORDS, _SPLIT_WORDS_SHARE = 3, 0.01
 """Minimum number and share of the lines that end in a hyphen if the document splits words."""
 _COMPOUNDS = re.compile(
@@ -181,6 +181,8 @@ _MIN_CONTENTS_LINES = 4
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
+_ENDS, _GOES_ON = "\x1e", "\x1f"
+"""Marks after lines whose place on the page tells whether they end or go on; white space for Python."""
 _MAX_BETWEEN = 6
 """Lines above or below a table that goes on the next page."""
 
@@ -286,6 +288,9 @@ class _Line(NamedTuple):
 
     Attributes:
         place: height above the lower edge of the page, in points.
+        left, right: where it begins and about where it ends, in points.
+        first: the width of its first word, in points.
+        gaps: whether it has gaps as wide as those between columns.
         size: font size of most of its letters, in half points.
         bold: whether all of it is bold.
         is_row: whether it is a line of a Markdown table.
@@ -296,6 +301,14 @@ class _Line(NamedTuple):
     size: int = 0
     bold: bool = False
     is_row: bool = False
+    left: float = 0.0
+    right: float = 0.0
+    first: float = 0.0
+    gaps: bool = False
+
+    def has_room(self, after: _Line, right: float) -> bool:
+        """Whether the first word of the next line fits on this line, in a column that ends at `right`."""
+        return self.right + after.first + self.size / 4 < right  # half an em, for the space
 
 
 def _page_lines(
@@ -728,7 +741,23 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
         for box in bullets
     ):
         text = f"• {text}"
-    return _Line(text, place, size, all(letter.bold for letter in shown))
+    word = list(
+        takewhile(
+            lambda each: not each.text.isspace(),
+            dropwhile(lambda each: each.text.isspace(), letters),
+        )
+    )
+    width = size / 4  # of the last letter; letters are about half as wide as high
+    return _Line(
+        text,
+        place,
+        size,
+        all(letter.bold for letter in shown),
+        left=left,
+        right=shown[-1].left + width,
+        first=word[-1].left + width - left,
+        gaps=len(_cells(letters)) > 1,
+    )
 
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
@@ -760,6 +789,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             continue
         heads = large | small
         listed = _contents(page, heads, names, len(pages))
+        ends = _line_ends(page, pitch)
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -784,11 +814,67 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
                 if apart and not (item and begins):
                     lines.append("")
                 level = levels[line.size] if i in large else lowest
-                lines.append(f"{'#' * level} {text}" if i in heads else text)
+                lines.append(f"{'#' * level} {text}" if i in heads else f"{text}{ends[i]}")
             item = bool(begins) or (item and not apart)
             before = line
         texts.append("\n".join(lines))
     return texts
+
+
+def _line_ends(page: Sequence[_Line], pitch: float) -> list[str]:
+    """Return a mark for each line that goes on, or ends a paragraph or a line of an address or list.
+
+    A line ends if there was room for the next word. If most lines of a block end so, those that are
+    just full do as well. A line goes on if there was no room, as in most lines of its column.
+    """
+    marks = [""] * len(page)
+    may_end = [_may_end(*lines) for lines in pairwise(page)] + [False]
+    for column in _runs(page, _is_above):
+        right = max(page[i].right for i in column)
+        full = [i for i in column[:-1] if not page[i].has_room(page[i + 1], right)]
+        for i in full if max(len(column), 2 * _MIN_COLUMN - 1) < 2 * len(full) else ():
+            if not may_end[i] or (len(page[i].text) >= _MIN_FULL and not page[i].gaps):
+                marks[i] = _GOES_ON
+        i = column[-1]
+        higher = may_end[i] and page[i + 1].place > page[i].place + page[i].size / 2
+        if higher and (len(column) == 1 or page[i].has_room(page[i + 1], right)):
+            marks[i] = "\n"
+    for block in _runs(page, lambda a, b: _is_above(a, b) and not _is_apart(a, b, pitch)):
+        right = max(page[i].right for i in block)
+        some = [i for i in block[:-1] if may_end[i]]
+        ends = [i for i in some if page[i].has_room(page[i + 1], right)]
+        for i in some if len(block) - 1 <= 2 * len(ends) > 2 else ends:
+            marks[i] = _ENDS
+    return marks
+
+
+def _is_above(line: _Line, other: _Line) -> bool:
+    return line.place > other.place
+
+
+def _runs(page: Sequence[_Line], goes_on: Callable[[_Line, _Line], bool]) -> list[list[int]]:
+    """Return the indexes of lines of the same size and left edge that follow each other."""
+    runs: list[list[int]] = []
+    for i, line in enumerate(page):
+        if line.is_row or not line.size:
+            continue
+        last = page[i - 1] if runs and runs[-1][-1] == i - 1 else None
+        if (
+            last is not None
+            and last.size == line.size
+            and abs(last.left - line.left) <= _SAME_PLACE
+            and goes_on(last, line)
+        ):
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return runs
+
+
+def _may_end(before: _Line, after: _Line) -> bool:
+    first = after.text.strip()[:1]
+    goes_on = first.islower() or first in "£$€("
+    return not goes_on and not _UNFINISHED.search(before.text.rstrip())
 
 
 def _is_contents(page: Sequence[_Line]) -> bool:
@@ -917,6 +1003,7 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
     Args:
         words: the words of the document that are not split at the end of a line.
     """
+    marks = [line[-1:] for line in text.split("\n")]
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
     usual = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
@@ -926,7 +1013,7 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
         for full in ([0] * len(list(block)) if blank else _full(list(block), usual))
     ]
     parts: list[str] = []
-    for here, after, full in zip(lines, [*lines[1:], ""], fulls, strict=True):
+    for here, mark, after, full in zip(lines, marks, [*lines[1:], ""], fulls, strict=True):
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
         unfinished = after[:1].islower() or _UNFINISHED.search(here)
         wide = 0.65 * full if unfinished else 0.85 * full
@@ -947,7 +1034,12 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
             )
             keep = len(broken[1]) == 1 or (not whole and (known or compound))
             parts.append(here if keep else here[:-1])
-        elif after and len(here) >= wide and not item and not _HEADING.match(after):
+        elif (
+            after
+            and (mark == _GOES_ON or (mark != _ENDS and len(here) >= wide))
+            and not item
+            and not _HEADING.match(after)
+        ):
             parts.append(f"{here} ")
         else:
             parts.append(f"{here}\n")
