@@ -384,6 +384,15 @@ def test_a_line_of_a_pdf_ends_where_the_next_word_had_room() -> None:
     assert found.split("\n") == dates
 
 
+def test_a_drop_cap_is_a_letter_of_its_word() -> None:
+    found = drawn_pdf(
+        written(72, 686, "T", 30),
+        written(72, 760, "The courier", 24),
+        *[written(92, 700, "he bridge over the creek is"), written(92, 686, "closed in April.")],
+    )
+    assert found == "# The courier\n\nThe bridge over the creek is closed in April."
+
+
 def test_a_short_paragraph_at_the_end_of_a_column_is_joined() -> None:
     above = [
         "Money is excluded if it is not kept in a",

@@ -160,6 +160,8 @@ _ITEM = re.compile(
 _BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)")
 _MIN_COLUMN, _MIN_PROSE = 3, 25
 """Minimum number of lines in a column of prose, and their mean length."""
+_MAX_INITIALS = 5
+"""Drop caps on a page that are considered."""
 _MIN_FULL = 40
 """Minimum length of a full line; blocks of shorter lines are addresses or lists."""
 _SAME_PLACE = 2.0
@@ -332,7 +334,7 @@ def _page_lines(
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[_Line | Table] = []
-    ordered = list(_by_column(_with_rest(lines)))
+    ordered = list(_by_column(_with_initials(_with_rest(lines))))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
     for at, letters in enumerate(ordered):
@@ -376,6 +378,30 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
             first = shown[0] if shown else None
         last = shown[-1] if shown else None
     return joined
+
+
+def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
+    """Put drop caps, which are lines of their own, before the rest of their word."""
+    found = list(lines)
+    initials = [
+        line for line in lines if len(shown := _shown(line)) == 1 and shown[0].text.isupper()
+    ]
+    for line in initials[:_MAX_INITIALS]:
+        (initial,) = _shown(line)
+        height = initial.size / 2
+        for i, other in enumerate(found):
+            rest = _shown(other)
+            if (
+                rest
+                and rest[0].text.islower()
+                and 2 * rest[0].size <= initial.size
+                and initial.left < rest[0].left < initial.left + height
+                and initial.place < rest[0].place < initial.place + height
+            ):
+                found[i] = [rest[0]._replace(text=initial.text), *other]
+                found.remove(line)
+                break
+    return found
 
 
 def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
