@@ -648,6 +648,24 @@ def test_drawn_bullets_are_items() -> None:
     assert found == "Check:\n\n• the drain\n• the filter."
 
 
+def test_numbers_before_indented_lines_are_items() -> None:
+    lines = [
+        ("1", "Switch it off and pull out the plug,"),
+        ("", "then wait."),
+        ("2", "Open the lid."),
+    ]
+    found = drawn_pdf(
+        *[
+            written(x, 700 - 14 * i, text)
+            for i, line in enumerate(lines)
+            for x, text in zip((72, 90), line, strict=True)
+        ],
+    )
+    assert found == "1. Switch it off and pull out the plug, then wait.\n2. Open the lid."
+    dates = drawn_pdf(*[written(72, 700 - 14 * i, f"{i} May is free.") for i in (1, 2)])
+    assert dates.split() == ["1", "May", "is", "free.", "2", "May", "is", "free."]
+
+
 def test_what_browsers_print_around_a_page_is_left_out() -> None:
     pages = [
         ["11/25/26, 2:01 PM The manual", text, f"https://example.org/manual.html {i}/2"]

@@ -193,6 +193,8 @@ _COLUMN_GAP, _ROW_PITCH, _LINE_PITCH = 1.8, 3.0, 2.2
 """Minimum distance between letters in two columns, and maximum ones between rows of several cells and
 to a line of one cell, in font sizes; those of letters are in half points."""
 _MAX_COLUMNS, _LONGEST_NAME = 30, 40
+_NUMBER_GAP = 0.6
+"""Minimum distance between the number of an item and its text, in font sizes."""
 _MAX_LABELS = 2
 """Lines between two parts of a table without rules."""
 _FIGURE = re.compile(r"\d|^[-–—]?$")
@@ -293,6 +295,7 @@ class _Line(NamedTuple):
         left, right: where it begins and about where it ends, in points.
         first: the width of its first word, in points.
         gaps: whether it has gaps as wide as those between columns.
+        number: the number that it begins with, before a gap and a capital letter; else 0.
         size: font size of most of its letters, in half points.
         bold: whether all of it is bold.
         is_row: whether it is a line of a Markdown table.
@@ -307,6 +310,7 @@ class _Line(NamedTuple):
     right: float = 0.0
     first: float = 0.0
     gaps: bool = False
+    number: int = 0
 
     def has_room(self, after: _Line, right: float) -> bool:
         """Whether the first word of the next line fits on this line, in a column that ends at `right`."""
@@ -783,7 +787,22 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
         right=shown[-1].left + width,
         first=word[-1].left + width - left,
         gaps=len(_cells(letters)) > 1,
+        number=_number_before_gap(shown),
     )
+
+
+def _number_before_gap(shown: Sequence[_Letter]) -> int:
+    """Return the number that a line begins with, before a gap and a capital letter; else 0."""
+    number = "".join(each.text for each in takewhile(lambda each: each.text.isdecimal(), shown[:3]))
+    if (
+        not 0 < len(number) < 3
+        or len(shown) == len(number)
+        or not shown[len(number)].text.isupper()
+    ):
+        return 0
+    last, after = shown[len(number) - 1], shown[len(number)]
+    gap = after.left - last.left - last.size / 4  # digits are half as wide as high
+    return int(number) if gap > _NUMBER_GAP * after.size / 2 else 0
 
 
 def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
@@ -815,7 +834,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             continue
         heads = large | small
         listed = _contents(page, heads, names, len(pages))
-        ends = _line_ends(page, pitch)
+        ends, numbered = _line_ends(page, pitch), _numbered(page)
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -826,6 +845,8 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
                 continue
             if i in listed:
                 continue
+            if i in numbered and i not in heads:
+                text = text.replace(" ", ". ", 1)
             if line.is_row:
                 lines += [text] if i and page[i - 1].is_row else ["", text]
                 before, item = None, False
@@ -845,6 +866,24 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             before = line
         texts.append("\n".join(lines))
     return texts
+
+
+def _numbered(page: Sequence[_Line]) -> set[int]:
+    """Return the indexes of numbered items without full stops: numbers that count up line by line.
+
+    Lines that are indented may stand between the items.
+    """
+    found: set[int] = set()
+    last: int | None = None
+    for i, line in enumerate(page):
+        shift = line.left - page[last].left if last is not None else 0.0
+        if last is not None and line.number == page[last].number + 1 and abs(shift) < line.size / 3:
+            found |= {last, i}
+        if line.number:
+            last = i
+        elif line.is_row or (line.size and shift <= _SAME_PLACE):
+            last = None
+    return found
 
 
 def _line_ends(page: Sequence[_Line], pitch: float) -> list[str]:
