@@ -666,6 +666,16 @@ def test_numbers_before_indented_lines_are_items() -> None:
     assert dates.split() == ["1", "May", "is", "free.", "2", "May", "is", "free."]
 
 
+def test_items_of_a_pdf_keep_their_level() -> None:
+    items = [
+        (72, "\\225 racking ran out"),
+        (100, "\\225 pallets are off site"),
+        (72, "\\225 leases end"),
+    ]
+    found = drawn_pdf(*[written(x, 700 - 14 * i, text) for i, (x, text) in enumerate(items)])
+    assert found == "• racking ran out\n  • pallets are off site\n• leases end"
+
+
 def test_what_browsers_print_around_a_page_is_left_out() -> None:
     pages = [
         ["11/25/26, 2:01 PM The manual", text, f"https://example.org/manual.html {i}/2"]

@@ -838,6 +838,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
         lines: list[str] = []
         before: _Line | None = None
         item = False
+        depths: list[float] = []  # where the items of the open lists begin
         for i, line in enumerate(page):
             text = line.text.strip()
             if not text:
@@ -855,6 +856,11 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
                 lines.append("")
             apart = before is not None and _is_apart(before, line, pitch)
             begins = _BULLET.match(text) or _ITEM.match(text)
+            if begins:
+                same_list = item and before is not None and before.place > line.place
+                depths = [x for x in depths if same_list and x < line.left - line.size / 2]
+                text = "  " * len(depths) + text
+                depths.append(line.left)
             if before is not None and {i - 1, i} <= heads and _is_same_heading(before, line):
                 lines[-1] += f" {text}"
             else:
@@ -1069,6 +1075,7 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
         words: the words of the document that are not split at the end of a line.
     """
     marks = [line[-1:] for line in text.split("\n")]
+    indents = [line[: len(line) - len(line.lstrip(" "))] for line in text.split("\n")]
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
     usual = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
@@ -1078,7 +1085,11 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
         for full in ([0] * len(list(block)) if blank else _full(list(block), usual))
     ]
     parts: list[str] = []
-    for here, mark, after, full in zip(lines, marks, [*lines[1:], ""], fulls, strict=True):
+    for here, indent, mark, after, full in zip(
+        lines, indents, marks, [*lines[1:], ""], fulls, strict=True
+    ):
+        if here and parts and parts[-1].endswith("\n"):
+            parts.append(indent)
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
         unfinished = after[:1].islower() or _UNFINISHED.search(here)
         wide = 0.65 * full if unfinished else 0.85 * full
