@@ -900,17 +900,22 @@ def _line_ends(page: Sequence[_Line], pitch: float) -> list[str]:
     """
     marks = [""] * len(page)
     may_end = [_may_end(*lines) for lines in pairwise(page)] + [False]
-    for column in _runs(page, _is_above):
-        right = max(page[i].right for i in column)
-        full = [i for i in column[:-1] if not page[i].has_room(page[i + 1], right)]
-        for i in full if max(len(column), 2 * _MIN_COLUMN - 1) < 2 * len(full) else ():
-            if not may_end[i] or (len(page[i].text) >= _MIN_FULL and not page[i].gaps):
+    columns = _runs(page, _is_above)
+    blocks = _runs(page, lambda a, b: _is_above(a, b) and not _is_apart(a, b, pitch))
+    for run in (*columns, *blocks):
+        right = max(page[i].right for i in run)
+        full = [i for i in run[:-1] if not page[i].has_room(page[i + 1], right)]
+        prose = 3 * sum(page[i].text.lstrip()[:1].islower() for i in run) >= len(run)
+        for i in full if max(len(run), 2 * _MIN_COLUMN - 1) < 2 * len(full) else ():
+            if not may_end[i] or (prose and not page[i].gaps):
                 marks[i] = _GOES_ON
+    for column in columns:
         i = column[-1]
+        right = max(page[i].right for i in column)
         higher = may_end[i] and page[i + 1].place > page[i].place + page[i].size / 2
         if higher and (len(column) == 1 or page[i].has_room(page[i + 1], right)):
             marks[i] = "\n"
-    for block in _runs(page, lambda a, b: _is_above(a, b) and not _is_apart(a, b, pitch)):
+    for block in blocks:
         right = max(page[i].right for i in block)
         some = [i for i in block[:-1] if may_end[i]]
         ends = [i for i in some if page[i].has_room(page[i + 1], right)]
@@ -1066,8 +1071,8 @@ def _splits_words(pages: Sequence[str], words: set[str]) -> bool:
 def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
     """Join the lines of a page into paragraphs.
 
-    A line continues on the next one if it is about as long as the page or, in a paragraph of even
-    lines, the column is wide. A word hyphenated at a line end is joined; it keeps the hyphen after a
+    A line continues on the next one if it is marked so or, unless it is marked to end, is about as
+    long as the page is wide. A word hyphenated at a line end is joined; it keeps the hyphen after a
     single letter ("e-mail"), if the document has the hyphenated form elsewhere, or if the document
     hardly splits words and this one is made of two.
 
@@ -1079,11 +1084,10 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line and not _ROW.fullmatch(line))
     usual = lengths[int(0.9 * (len(lengths) - 1))] if lengths else 0
-    fulls = [
-        full
-        for blank, block in groupby(lines, key=lambda line: not line)
-        for full in ([0] * len(list(block)) if blank else _full(list(block), usual))
-    ]
+    fulls: list[int] = []
+    for _, block in groupby(lines, key=bool):
+        size = len(list(block))
+        fulls += [usual if size < _MIN_COLUMN else max(usual, _MIN_FULL)] * size
     parts: list[str] = []
     for here, indent, mark, after, full in zip(
         lines, indents, marks, [*lines[1:], ""], fulls, strict=True
@@ -1120,17 +1124,6 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
         else:
             parts.append(f"{here}\n")
     return _MANY_LINES.sub("\n\n", "".join(parts)).strip()
-
-
-def _full(block: Sequence[str], usual: int) -> list[int]:
-    """Return the length of a full line for each line of a block."""
-    longest = max(map(len, block))
-    even = longest >= _MIN_PROSE and all(len(line) >= 0.7 * longest for line in block[:-1])
-    if even and 3 * sum(line[0].islower() for line in block) >= len(block) > _MIN_COLUMN:
-        usual = longest
-    elif len(block) >= _MIN_COLUMN:
-        usual = max(usual, _MIN_FULL)
-    return [usual] * len(block)
 
 
 def _goes_on(first: str, after: str, words: set[str]) -> bool:
