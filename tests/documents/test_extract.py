@@ -679,6 +679,19 @@ def test_items_of_a_pdf_keep_their_level() -> None:
     assert found == "• racking ran out\n  • pallets are off site\n• leases end"
 
 
+def test_the_labels_of_bars_stay_with_the_figures_above_them() -> None:
+    bars = [(100, 400, "620", "2023"), (200, 460, "745", "2024"), (300, 520, "880", "2025")]
+    found = drawn_pdf(
+        written(72, 700, "Pallets a day, and what is planned for the next years, were as follows:"),
+        *[
+            text
+            for x, y, figure, label in bars
+            for text in (written(x, y, figure), written(x - 3, 300, label))
+        ],
+    )
+    assert found.split("\n\n")[1:] == ["620\n2023", "745\n2024", "880\n2025"]
+
+
 def test_what_browsers_print_around_a_page_is_left_out() -> None:
     pages = [
         ["11/25/26, 2:01 PM The manual", text, f"https://example.org/manual.html {i}/2"]

@@ -834,7 +834,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             continue
         heads = large | small
         listed = _contents(page, heads, names, len(pages))
-        ends, numbered = _line_ends(page, pitch), _numbered(page)
+        ends, numbered, labels = _line_ends(page, pitch), _numbered(page), _labels(page)
         lines: list[str] = []
         before: _Line | None = None
         item = False
@@ -854,7 +854,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
                 continue
             if before is None and lines:
                 lines.append("")
-            apart = before is not None and _is_apart(before, line, pitch)
+            apart = before is not None and i not in labels and _is_apart(before, line, pitch)
             begins = _BULLET.match(text) or _ITEM.match(text)
             if begins:
                 same_list = item and before is not None and before.place > line.place
@@ -872,6 +872,25 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             before = line
         texts.append("\n".join(lines))
     return texts
+
+
+def _labels(page: Sequence[_Line]) -> set[int]:
+    """Return the indexes of lines centred below the line before them, several side by side.
+
+    These are the labels of a chart's bars, whose figures stand above them.
+    """
+    below = {
+        i
+        for i, (figure, line) in enumerate(pairwise(page), 1)
+        if figure.size == line.size > 0
+        and _is_above(figure, line)
+        and abs(figure.left + figure.right - line.left - line.right) < line.size / 2
+    }
+    return {
+        i
+        for i in below
+        if any(j in below and abs(page[i].place - page[j].place) < 1 for j in (i - 2, i + 2))
+    }
 
 
 def _numbered(page: Sequence[_Line]) -> set[int]:
