@@ -583,17 +583,14 @@ def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequenc
 def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
     """Add a line to the rows of a table: as a new row, or as the rest of the last one.
 
-    The rest of a row begins without a label. If the line above is the rest of a wrapped cell, the
+    The rest of a row begins without a label. If the line above is the rest of a wrapped label, the
     next cell is higher on the page. Return False if the line does not fit.
     """
-    if (
-        len(rows) > 1
-        and abs(rows[-2].place - place) < 1
-        and not any(c.text for c in rows[-1].cells[1:])
-    ):
-        label = rows.pop()
-        rows[-1] = _merged(rows[-1], label.cells)
     last = rows[-1]
+    label = not any(cell.text for cell in last.cells[1:])
+    wrapped = label and len(rows) > 1 and abs(rows[-2].place - place) < 1
+    if wrapped:
+        last = _merged(rows[-2], last.cells)
     if place > last.place + 1:
         return False
     if place > last.place - 1:
@@ -602,6 +599,8 @@ def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
     elif cells[0].text:
         rows.append(_Row(place, list(cells)))
         return True
+    if wrapped:
+        rows.pop()
     rows[-1] = _merged(last, cells)
     return True
 
