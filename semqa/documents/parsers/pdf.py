@@ -790,9 +790,13 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> _Line:
     )
 
 
+def _is_digit(letter: _Letter) -> bool:
+    return letter.text.isascii() and letter.text.isdecimal()
+
+
 def _number_before_gap(shown: Sequence[_Letter]) -> int:
     """Return the number that a line begins with, before a gap and a capital letter; else 0."""
-    number = "".join(each.text for each in takewhile(lambda each: each.text.isdecimal(), shown[:3]))
+    number = "".join(each.text for each in takewhile(_is_digit, shown[:3]))
     if (
         not 0 < len(number) < 3
         or len(shown) == len(number)
@@ -846,7 +850,7 @@ def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
             if i in listed:
                 continue
             if i in numbered and i not in heads:
-                text = text.replace(" ", ". ", 1)
+                text = f"{line.number}. {text.lstrip('0123456789 ')}"
             if line.is_row:
                 lines += [text] if i and page[i - 1].is_row else ["", text]
                 before, item = None, False
