@@ -193,12 +193,11 @@ class Reading(NamedTuple):
     def answerable(self) -> float | None:
         """The estimated chance that the documents answer the question, of its answered parts the lowest.
 
-        None if only words were compared.
+        None if only words were compared, unless the kind of answer asked for is missing.
         """
-        if not self.found.by_meaning:
-            return None
         judged = [part for _, part in self.parts if part.answers] or [self.judgement]
-        return 1.0 - max(judgement.unanswerable for judgement in judged)
+        unanswerable = max(judgement.unanswerable for judgement in judged)
+        return 1.0 - unanswerable if self.found.by_meaning or unanswerable else None
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -300,7 +299,7 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
 def _check_kind(
     question: str, sources: Sequence[Source], found: Match, judgement: Judgement
 ) -> Judgement:
-    """Judge a question unanswerable if nothing that would be quoted is of the kind asked for."""
+    """Doubt that a question is answered if nothing that would be quoted is of the kind asked for."""
     kinds = kinds_of_answer(question)
     if not kinds:
         return judgement
@@ -308,9 +307,8 @@ def _check_kind(
     texts = [sources[each.source - 1].text[each.start : each.end] for each in quoted]
     for s, u in map(found.places.__getitem__, select(judgement.chances)):
         texts += found.sources[s].above[u]
-    if all(any(map(kind.search, texts)) for kind in kinds):
-        return judgement
-    return replace(judgement, unanswerable=1.0)
+    lacking = (chance for kind, chance in kinds if not any(map(kind.search, texts)))
+    return replace(judgement, unanswerable=max(judgement.unanswerable, *lacking, 0.0))
 
 
 def _parts(question: str) -> list[str]:
