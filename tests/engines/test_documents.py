@@ -601,6 +601,34 @@ def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:
     assert second.unanswered == ("when is it",)
 
 
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("What does a permit for a car with 150 g/km cost?", "111 to 185 | £118"),
+        ("What does a permit for a car with 185 g/km cost?", "111 to 185 | £118"),
+        ("What does a permit for a car with 1,200 g/km cost?", "Over 185 | £210"),
+        ("What does a permit for a car with 150 g/km cost for 3 months?", "111 to 185 | £118"),
+        ("What does a permit cost for my 7 year old car?", "1 to 110 | £72"),
+        ("How much leave is there after 3 years?", "Over 2 years | 20 weeks"),
+        ("How much leave is there after 30 weeks?", "26 weeks to 2 years | 12 weeks"),
+        ("How much leave is there after 2 months?", "Under 26 weeks | none"),
+    ],
+)
+def test_a_number_is_answered_by_the_band_that_has_it(question: str, row: str) -> None:
+    permits = (
+        "| Emissions (g/km) | Cost of a permit |\n| --- | --- |\n| 0 (electric) | £25 |\n"
+        "| 1 to 110 | £72 |\n| 111 to 185 | £118 |\n| Over 185 | £210 |\n"
+    )
+    leave = (
+        "| Service | Leave |\n| --- | --- |\n| Under 26 weeks | none |\n"
+        "| 26 weeks to 2 years | 12 weeks |\n| Over 2 years | 20 weeks |\n"
+    )
+    found = quotes(question, f"{permits}\n{leave}", encoder=TUNED_ENCODER)
+    assert row in found
+    table = permits if row in permits else leave
+    assert sum(f"| {each} |" in table for each in found) == 2  # with the header
+
+
 def test_a_special_case_comes_with_its_rule() -> None:
     text = "There is a limit of two permits per household. In zone B the limit is one."
     assert "In zone B" in " ".join(quotes("How many permits can a household get?", f"{text}\n\nX."))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
+from semqa.engines.extractive.bands import bands
 from semqa.engines.extractive.direct import direct_rows
 
 if TYPE_CHECKING:
@@ -189,13 +190,18 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
+    fitting = []
+    for row, beside in bands(found, select(chances)):
+        fitting.append(row)
+        for values in (chances, relevance):
+            values[row], values[beside] = values[[row, *beside]].max(), 0.0
     direct, others = direct_rows(found)
     if direct:
         factors = np.full(len(chances), BESIDE)
         factors[others] = 1.0
         chances, relevance = factors * chances, factors * relevance
         chances[direct] = relevance[direct] = DIRECT
-    if direct or model.unanswerable is None:
+    if direct or int(chances.argmax()) in fitting or model.unanswerable is None:
         return Judgement(chances, relevance, model.least)
     features = answerable_features(found, chances, select(chances))
     odds = model.unanswerable.odds(np.array([[features[n] for n in model.unanswerable.names]]))
