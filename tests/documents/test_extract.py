@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Limits, extract, split
-from semqa.documents.parsers.pdf import join_lines, without_headers_and_footers
+from semqa.documents.parsers.pdf import without_headers_and_footers
+from semqa.documents.parsers.pdf_text import join_lines
 from semqa.documents.structure import read_structure
 from semqa.errors import InputError
 from tests.documents import makers

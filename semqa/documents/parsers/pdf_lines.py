@@ -1,0 +1,545 @@
+"""The lines of a PDF page, and its tables without upright rules, from the places of its letters."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from ctypes import c_double, c_int, create_string_buffer
+from itertools import dropwhile, groupby, pairwise, takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.documents.document import clean
+from semqa.documents.parsers.plain import table_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from semqa.documents.parsers.drawn import Box, Table
+
+LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
+_LINE_END = tuple(b"\r\n")
+_HYPHENS = (0x02, 0xFFFE)
+"""PDFium's characters for a hyphen at the end of a line."""
+
+MIN_COLUMN, _MIN_PROSE = 3, 25
+"""Minimum number of lines in a column of prose, and their mean length."""
+
+_MAX_INITIALS = 5
+"""Drop caps on a page that are considered."""
+
+SAME_PLACE = 2.0
+"""Distance in points at which two lines of a column may begin."""
+
+_COLUMN_GAP, _ROW_PITCH, _LINE_PITCH = 1.8, 3.0, 2.2
+"""Minimum distance between letters in two columns, and maximum ones between rows of several cells and
+to a line of one cell, in font sizes; those of letters are in half points."""
+
+_MAX_COLUMNS, _LONGEST_NAME = 30, 40
+_NUMBER_GAP = 0.6
+"""Minimum distance between the number of an item and its text, in font sizes."""
+
+_MAX_LABELS = 2
+"""Lines between two parts of a table without rules."""
+
+_FIGURE = re.compile(r"\d|^[-–—]?$")
+"""A number, or an empty cell."""
+
+_MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
+"""A superscript, such as the mark of a note."""
+
+_BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
+"""What stands before the mark of a note, but not before an exponent."""
+
+_BEFORE_CENTS = re.compile(r"\d[.,]$")
+
+
+class _Letter(NamedTuple):
+    """A character; for the attributes see `Line`."""
+
+    text: str
+    left: float
+    place: float
+    size: int
+    bold: bool
+
+
+class Line(NamedTuple):
+    """A line of a page.
+
+    Attributes:
+        place: height above the lower edge of the page, in points.
+        left, right: where it begins and about where it ends, in points.
+        first: the width of its first word, in points.
+        gaps: whether it has gaps as wide as those between columns.
+        number: the number that it begins with, before a gap and a capital letter; else 0.
+        size: font size of most of its letters, in half points.
+        bold: whether all of it is bold.
+        is_row: whether it is a line of a Markdown table.
+    """
+
+    text: str
+    place: float = 0.0
+    size: int = 0
+    bold: bool = False
+    is_row: bool = False
+    left: float = 0.0
+    right: float = 0.0
+    first: float = 0.0
+    gaps: bool = False
+    number: int = 0
+
+    def has_room(self, after: Line, right: float) -> bool:
+        """Whether the first word of the next line fits on this line, in a column that ends at `right`."""
+        return self.right + after.first + self.size / 4 < right  # half an em, for the space
+
+
+def page_lines(
+    page: Any, pdfium: Any, tables: Sequence[Table], bullets: Sequence[Box], rules: Sequence[Box]
+) -> list[Line | Table]:
+    """Return the lines and tables of a page, in the order of the PDF."""
+    lines: list[list[_Letter]] = [[]]
+    across, up, flags = c_double(), c_double(), c_int()
+    matrix, font = pdfium.FS_MATRIX(), create_string_buffer(128)
+    for i in range(page.count_chars()):
+        code = pdfium.FPDFText_GetUnicode(page, i)
+        hyphen = code in _HYPHENS
+        if code not in _LINE_END:
+            char = "-" if hyphen else clean(chr(code))
+            pdfium.FPDFText_GetMatrix(page, i, matrix)
+            size = pdfium.FPDFText_GetFontSize(page, i) * math.hypot(matrix.c, matrix.d)
+            pdfium.FPDFText_GetCharOrigin(page, i, across, up)
+            pdfium.FPDFText_GetFontInfo(page, i, font, len(font), flags)
+            bold = b"bold" in font.value.lower()
+            lines[-1].append(_Letter(char, across.value, up.value, round(2 * size), bold))
+        if hyphen or code == _LINE_END[-1]:
+            lines.append([])
+    found: list[Line | Table] = []
+    ordered = list(_by_column(_with_initials(_with_rest(lines))))
+    aligned = dict(_aligned_rows(ordered, tables, rules))
+    until = 0
+    for at, letters in enumerate(ordered):
+        if at in aligned:
+            until, rows, headless = aligned[at]
+            texts = (line.translate(LIGATURES) for line in table_lines(rows, headless=headless))
+            found += [Line(text, is_row=True) for text in texts]
+        if at < until:
+            continue
+        for table, some in _by_table(letters, tables):
+            if table is None:
+                found.append(_line(some, bullets))
+            elif table not in found:
+                found.append(table)
+        for table in tables:
+            table.end_line()
+    return found
+
+
+def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
+    """Join the lines that PDFium splits before or after a superscript or subscript."""
+    joined: list[list[_Letter]] = []
+    first = last = None  # the first letter of the last line in `joined`, and its last one
+    for line in lines:
+        shown = _shown(line)
+        if (
+            shown
+            and first
+            and last
+            and shown[0].left > last.left
+            and (
+                _is_mark(shown, first)
+                or (last.size < 0.8 * first.size and abs(first.place - shown[0].place) < 1)
+            )
+        ):
+            while joined[-1] and joined[-1][-1].text.isspace():
+                joined[-1].pop()
+            joined[-1] += line
+        else:
+            joined.append(list(line))
+            first = shown[0] if shown else None
+        last = shown[-1] if shown else None
+    return joined
+
+
+def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
+    """Put drop caps, which are lines of their own, before the rest of their word."""
+    found = list(lines)
+    initials = [
+        line for line in lines if len(shown := _shown(line)) == 1 and shown[0].text.isupper()
+    ]
+    for line in initials[:_MAX_INITIALS]:
+        (initial,) = _shown(line)
+        height = initial.size / 2
+        for i, other in enumerate(found):
+            rest = _shown(other)
+            if (
+                rest
+                and rest[0].text.islower()
+                and 2 * rest[0].size <= initial.size
+                and initial.left < rest[0].left < initial.left + height
+                and initial.place < rest[0].place < initial.place + height
+            ):
+                found[i] = [rest[0]._replace(text=initial.text), *other]
+                found.remove(line)
+                break
+    return found
+
+
+def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
+    """Whether a line is a superscript or subscript of the line that begins with `base`."""
+    text = "".join(each.text for each in line)
+    small = line[0].size < 0.8 * base.size and abs(line[0].place - base.place) < base.size / 2
+    return small and _MARK.fullmatch(text) is not None
+
+
+def _is_raised(letter: _Letter, base: _Letter | Line) -> bool:
+    """Whether a letter is a superscript; places are in points, sizes in half points."""
+    return letter.size < 0.9 * base.size and letter.place > base.place + base.size / 10
+
+
+def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
+    """Yield the lines in reading order: of two columns side by side, first the left one.
+
+    Columns are prose, or begin with labels as in "Bill to:   Deliver to:"; anything else is rows.
+    """
+    at = 0
+    while at < len(lines):
+        gutter, last = _gutter(lines[at]), at + 1
+        while gutter and last < len(lines) and _is_beside(lines[last - 1], lines[last], gutter):
+            last += 1
+        left, right = (
+            [
+                part
+                for line in lines[at:last]
+                if (part := [each for each in line if (each.left > gutter - SAME_PLACE) == side])
+            ]
+            for side in (False, True)
+        )
+        if last - at > 1 and _are_columns(left, right):
+            yield from (*left, [], *right, [])
+        else:
+            yield from lines[at:last]
+        at = last
+
+
+def _shown(line: Sequence[_Letter]) -> list[_Letter]:
+    return [each for each in line if not each.text.isspace()]
+
+
+def _gutter(line: Sequence[_Letter]) -> float:
+    """Return where the text after the only wide gap of a line begins, in points; else 0."""
+    gaps = [
+        after.left
+        for before, after in pairwise(_shown(line))
+        if after.left - before.left > max(before.size, after.size)  # twice the font size
+    ]
+    return gaps[0] if len(gaps) == 1 else 0.0
+
+
+def _is_beside(above: Sequence[_Letter], line: Sequence[_Letter], gutter: float) -> bool:
+    """Whether the columns on both sides of a gutter continue on the next line."""
+    before, after = _shown(above), _shown(line)
+    if not (before and after and 0 <= before[0].place - after[0].place <= after[0].size):
+        return False
+    begins = _gutter(line)
+    if begins:
+        return abs(begins - gutter) <= SAME_PLACE
+    return after[-1].left < gutter or after[0].left >= gutter - SAME_PLACE
+
+
+def _are_columns(left: Sequence[Sequence[_Letter]], right: Sequence[Sequence[_Letter]]) -> bool:
+    texts = [
+        ["".join(each.text for each in line).strip() for line in half] for half in (left, right)
+    ]
+    if all(half[0].endswith(":") and not half[-1].endswith(":") for half in texts):
+        return True
+    return all(
+        len(half) >= MIN_COLUMN and sum(map(len, half)) >= _MIN_PROSE * len(half) for half in texts
+    )
+
+
+class _Cell(NamedTuple):
+    """Text of a line between two wide gaps, or the extent of a column, in points."""
+
+    left: float
+    right: float
+    text: str = ""
+    bold: bool = False
+
+    def meets(self, other: _Cell) -> bool:
+        return self.left < other.right and other.left < self.right
+
+
+def _cells(line: Sequence[_Letter]) -> list[_Cell]:
+    runs: list[list[_Letter]] = []
+    last: _Letter | None = None
+    for each in line:
+        if each.text.isspace():
+            if runs:
+                runs[-1].append(each)
+            continue
+        if last is None or each.left - last.left > _COLUMN_GAP * each.size / 2:
+            runs.append([])
+        runs[-1].append(each)
+        last = each
+    cells = []
+    for run in runs:
+        shown = _shown(run)
+        right = shown[-1].left + shown[-1].size / 4  # letters are about half as wide as high
+        text = "".join(each.text for each in run)
+        cells.append(_Cell(shown[0].left, right, text, all(each.bold for each in shown)))
+    return cells
+
+
+class _Row(NamedTuple):
+    """The height of a row of a table on the page, in points, and its cells, one for each column."""
+
+    place: float
+    cells: list[_Cell]
+
+
+def _aligned_rows(
+    lines: Sequence[Sequence[_Letter]], tables: Sequence[Table], rules: Sequence[Box]
+) -> Iterator[tuple[int, tuple[int, list[list[str]], bool]]]:
+    """Yield tables without upright rules: lines of at least two cells that are aligned.
+
+    Rows below a label, in the columns of the table above, have its header.
+
+    Yields the index of the first line, that after the last, the rows, and whether there is no header.
+    """
+    at = until = 0
+    above: Sequence[_Cell] = ()
+    header: list[str] = []
+    while at < len(lines):
+        columns = _cells(lines[at])
+        last = at + 1
+        if not 1 < len(columns) <= _MAX_COLUMNS or _in_tables(lines[at], tables):
+            at = last
+            continue
+        rows = [_Row(_shown(lines[at])[0].place, columns)]
+        lowest = lines[at]
+        while last < len(lines) and _is_below(lowest, lines[last], tables):
+            placed = _place(_cells(lines[last]), columns)
+            if placed is None or not _add_line(rows, _shown(lines[last])[0].place, placed[0]):
+                break
+            columns = placed[1]
+            if _shown(lines[last])[0].place < _shown(lowest)[0].place:
+                lowest = lines[last]
+            last += 1
+        cells = [row.cells for row in rows]
+        goes_on = at - until <= _MAX_LABELS and _are_in_columns(cells, above)
+        if goes_on or _is_table(cells):
+            texts = [[cell.text for cell in row] for row in cells]
+            headless = _is_headless(cells) and not _is_ruled(rows, rules)
+            if not (goes_on and headless):
+                above, header = columns, [] if headless else texts[0]
+            elif header:
+                texts, headless = [header, *texts], False
+            yield at, (last, texts, headless)
+            until = last
+        at = last
+
+
+def _in_tables(line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
+    first = _shown(line)[0]
+    return any(table.has(first.left, first.place) for table in tables)
+
+
+def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
+    """Whether a line is below the lowest one of a table without rules, or beside it."""
+    before, after = _shown(above), _shown(line)
+    if not after or _in_tables(line, tables):
+        return False
+    pitch = _ROW_PITCH if len(_cells(line)) > 1 else _LINE_PITCH
+    return (
+        abs(before[0].size - after[0].size) <= 0.2 * after[0].size
+        and before[0].place - after[0].place <= pitch * after[0].size / 2
+    )
+
+
+def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
+    """Add a line to the rows of a table: as a new row, or as the rest of the last one.
+
+    The rest of a row begins without a label. If the line above is the rest of a wrapped label, the
+    next cell is higher on the page. Return False if the line does not fit.
+    """
+    last = rows[-1]
+    label = not any(cell.text for cell in last.cells[1:])
+    wrapped = label and len(rows) > 1 and abs(rows[-2].place - place) < 1
+    if wrapped:
+        last = _merged(rows[-2], last.cells)
+    if place > last.place + 1:
+        return False
+    if place > last.place - 1:
+        if any(here.text and new.text for here, new in zip(last.cells, cells, strict=True)):
+            return False
+    elif cells[0].text:
+        rows.append(_Row(place, list(cells)))
+        return True
+    if wrapped:
+        rows.pop()
+    rows[-1] = _merged(last, cells)
+    return True
+
+
+def _merged(row: _Row, cells: Sequence[_Cell]) -> _Row:
+    return _Row(
+        row.place,
+        [
+            here._replace(text=f"{here.text} {new.text}".strip()) if here.text else new
+            for here, new in zip(row.cells, cells, strict=True)
+        ],
+    )
+
+
+def _is_ruled(rows: Sequence[_Row], rules: Sequence[Box]) -> bool:
+    """Whether there is a rule below the first row of a table, and none below the others."""
+    left, right = rows[0].cells[0].left, rows[0].cells[-1].right
+    places = [row.place for row in reversed(rows)]
+    lengths: Counter[int] = Counter()
+    for rule in rules:
+        if rule.left < right and rule.right > left:
+            above = len(rows) - bisect_left(places, rule.bottom)
+            lengths[above] += round(min(rule.right, right) - max(rule.left, left))
+    return [row for row in range(1, len(rows)) if 2 * lengths[row] > right - left] == [1]
+
+
+def _are_in_columns(rows: Sequence[Sequence[_Cell]], columns: Sequence[_Cell]) -> bool:
+    """Whether rows have a cell in each of at least three columns of a table."""
+    return len(columns) >= MIN_COLUMN and all(
+        len(row) == len(columns) and all(map(_Cell.meets, row, columns)) for row in rows
+    )
+
+
+def _place(
+    cells: Sequence[_Cell], columns: Sequence[_Cell]
+) -> tuple[list[_Cell], list[_Cell]] | None:
+    """Return a row with a cell for each column, and the columns, widened; None if they do not fit."""
+    if len(cells) > len(columns):
+        return None
+    row = [_Cell(column.left, column.right) for column in columns]
+    wider = list(columns)
+    for cell in cells:
+        met = [i for i, column in enumerate(columns) if cell.meets(column)]
+        if len(met) != 1 or row[met[0]].text:
+            return None
+        (i,) = met
+        row[i] = cell
+        wider[i] = _Cell(min(columns[i].left, cell.left), max(columns[i].right, cell.right))
+    if any(left.right >= right.left for left, right in pairwise(wider)):
+        return None
+    return row, wider
+
+
+def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
+    """Whether aligned lines are a table, rather than two columns of text."""
+    if len(rows) < MIN_COLUMN:
+        return False
+    full = [row for row in rows if all(cell.text for cell in row)]
+    if len(rows[0]) > 2:
+        return 2 * len(full) >= len(rows)
+    lefts = [row[1].left for row in full]
+    labels = all(row[0].text.rstrip().endswith(":") for row in rows)  # lines of their own
+    short = not labels and all(len(row[0].text) <= _LONGEST_NAME for row in rows)
+    return len(full) == len(rows) and short and max(lefts) - min(lefts) <= SAME_PLACE
+
+
+def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
+    """Whether the first of aligned rows is no header: not bold, and not words above numbers."""
+    first, *others = rows
+    if all(cell.bold for cell in first) and not all(cell.bold for row in others for cell in row):
+        return False
+    if any(_FIGURE.search(cell.text) for cell in first[1:]):
+        return True
+    figures = [
+        sum(_FIGURE.search(row[c].text) is not None for row in others) for c in range(1, len(first))
+    ]
+    of_figures = figures.count(len(others))
+    return of_figures <= len(figures) - of_figures - figures.count(0)
+
+
+def _by_table(
+    letters: Sequence[_Letter], tables: Sequence[Table]
+) -> list[tuple[Table | None, list[_Letter]]]:
+    """Write letters into the tables that they are in; return them in runs of the same table."""
+    runs: list[tuple[Table | None, list[_Letter]]] = []
+    for letter in letters:
+        x, y = letter.left, letter.place
+        table = next((each for each in tables if each.has(x, y)), None)
+        if letter.text.isspace():  # PDFium adds spaces, and these have no place
+            if runs:
+                runs[-1][1].append(letter)
+                if runs[-1][0] is not None:
+                    runs[-1][0].go_on(letter.text)
+            continue
+        if table is not None:
+            table.write(x, y, letter.text)
+        if not runs or runs[-1][0] is not table:
+            runs.append((table, []))
+        runs[-1][1].append(letter)
+    return runs or [(None, list(letters))]
+
+
+def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
+    shown = _shown(letters)
+    if not shown:
+        return Line("".join(letter.text for letter in letters))
+    size = Counter(letter.size for letter in shown).most_common(1)[0][0]
+    place = next(letter.place for letter in shown if letter.size == size)
+    left = shown[0].left
+    text = ""
+    base = Line("", place, size)
+    for raised, some in groupby(letters, key=lambda letter: _is_raised(letter, base)):
+        part = "".join(letter.text for letter in some)
+        mark = part.strip() if raised else ""
+        price = len(mark) > 1 and _BEFORE_CENTS.search(text)
+        begins = not text and part[-1:].isspace()  # the mark before the note itself
+        note = _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)) and not price
+        text += part[len(part.rstrip()) :] if note else part
+    text = text.translate(LIGATURES)
+    if any(
+        box.right <= left < box.right + size
+        and 2 * (box.bottom - place) > -1
+        and box.top < place + size / 2
+        for box in bullets
+    ):
+        text = f"• {text}"
+    word = list(
+        takewhile(
+            lambda each: not each.text.isspace(),
+            dropwhile(lambda each: each.text.isspace(), letters),
+        )
+    )
+    width = size / 4  # of the last letter; letters are about half as wide as high
+    return Line(
+        text,
+        place,
+        size,
+        all(letter.bold for letter in shown),
+        left=left,
+        right=shown[-1].left + width,
+        first=word[-1].left + width - left,
+        gaps=len(_cells(letters)) > 1,
+        number=_number_before_gap(shown),
+    )
+
+
+def _is_digit(letter: _Letter) -> bool:
+    return letter.text.isascii() and letter.text.isdecimal()
+
+
+def _number_before_gap(shown: Sequence[_Letter]) -> int:
+    """Return the number that a line begins with, before a gap and a capital letter; else 0."""
+    number = "".join(each.text for each in takewhile(_is_digit, shown[:3]))
+    if (
+        not 0 < len(number) < 3
+        or len(shown) == len(number)
+        or not shown[len(number)].text.isupper()
+    ):
+        return 0
+    last, after = shown[len(number) - 1], shown[len(number)]
+    gap = after.left - last.left - last.size / 4  # digits are half as wide as high
+    return int(number) if gap > _NUMBER_GAP * after.size / 2 else 0
