@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
 from semqa.engines.extractive.answerable import kinds_of_answer
+from semqa.engines.extractive.context import (
+    instructions,
+    members_of,
+    named_by,
+    needed_by,
+    rest_of_lists,
+    whole_steps,
+)
 from semqa.engines.extractive.direct import ASKS_HOW, missing_names
 from semqa.engines.extractive.judging import blend, judge, select
+from semqa.engines.extractive.layout import WORD, Quoted, count_words, layout, quoted_unit
 from semqa.engines.extractive.matching import (
     DURATION,
     TIME,
@@ -23,7 +31,7 @@ from semqa.engines.extractive.matching import (
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,13 +41,6 @@ if TYPE_CHECKING:
     from semqa.retrieval.encoder import SentenceEncoder
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "read", "write"]
-
-LONGEST_LIST, LIST_SHARE, SAYS = 12, 0.4, 0.5
-"""A list of at most this many items is quoted whole if this share of it is quoted anyway, or if the
-text above it is nearer to the question than this cosine."""
-
-MOST_INSTRUCTIONS = 8
-"""Maximum number of instructions to quote around one."""
 
 MOST_BESIDE = 10
 """Number of units around the best one in which a part such as "and when is it?" may be answered."""
@@ -65,109 +66,20 @@ _FOLLOW_UPS = (
     (re.compile(r"\bhow long\b", re.IGNORECASE), DURATION),
 )
 """What parts of a question ask, and what an answer to them has."""
+
 _AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
 """Between the last of several things and the others, as in "at home, at school and at work"."""
+
 _ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
 _ASKS_WHICH = re.compile(
     r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
 )
-_ASKS_FOR_ALL = re.compile(
-    r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A question for all items of a list, such as "What should we pack?"."""
-_BRACKETS = re.compile(r"[\[\]]+")
-_NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
-"""The mark of a note, such as [1], but not the text of a link."""
-_WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
-_BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
-_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
-"""The number or letter of a list item."""
-_ITEM_NUMBER = re.compile(r"(\d{1,3})[.)]\s+(?=.*\w)", re.DOTALL)
-"""The number before the text of a list item."""
-_OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
-"""The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
-_PRONOUN = re.compile(
-    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|"
-    r"(?:then|otherwise|after that|in that case)\b|"
-    r"to \w+ (?:it|them|one)\b|during (?:the|this|that) (?:period|time|works?)\b|"
-    r"(?:you|we) (?:can|may|must|need not|should) \w+ (?:it|them)\b|"
-    r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
-    re.IGNORECASE,
-)
-"""A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there|his|her|how many (?:can|could|do|does|may|must|of|should|will))\b",
     re.IGNORECASE,
 )
 """Words by which one part of a question refers to the subject of another."""
-_INSTRUCTS = re.compile(
-    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?, )?"
-    r"(?:(?:first|then|next|now|finally|please|always|never|don['’]t|do not)[,:]? ){,2}"
-    r"(?:add|adjust|apply|ask|attach|break|bring|call|change|check|choose|clean|clear|click|close|"
-    r"connect|contact|count|cover|cut|dial|disconnect|drain|drop|dry|empty|enter|fill|find|fit|fold|"
-    r"follow|get|give|go|hang|heat|hold|insert|install|keep|lay|leave|let|lift|load|lock|look|make|"
-    r"mix|move|note|open|pack|pay|pick|place|plug|pour|press|print|pull|push|put|raise|read|release|"
-    r"remember|remove|repeat|replace|ring|rinse|rub|run|save|screw|seal|select|send|set|shake|show|"
-    r"shut|sign|slide|start|stir|stop|store|submit|switch|take|tap|tell|tick|tie|tighten|turn|type|"
-    r"unlock|unplug|unscrew|use|wait|walk|wash|wipe|wrap|write)\b"
-    r"|.*\b(?:do not|don['’]t|(?:has|have) to|must|should)\b",
-    re.IGNORECASE,
-)
-"""A sentence that tells the reader to do something."""
-_ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
-"""A sentence that is unclear without the one after it, such as "No, there were not 400"."""
-_ASKED = re.compile(
-    r"\b(?:asked|enquired|inquired|queried|questioned|wanted to know)\b", re.IGNORECASE
-)
-_REPLIED = re.compile(
-    r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
-    re.IGNORECASE,
-)
-"""The sentence after "Ann asked whether …"."""
-_CASE = re.compile(
-    r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
-    r"at least|between|up to)\b[^.:]{,40}: \S",
-    re.IGNORECASE,
-)
-"""One of several cases, such as "Less than three days: the full fee."; it needs the others."""
-_QUALIFIES = re.compile(
-    r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
-    r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never(?=\W*$)|"
-    r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
-    r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
-    r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
-    r"\b(?:not |un)affected\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
-    re.IGNORECASE,
-)
-"""A sentence that qualifies the one before it."""
-
-
-_SPECIAL_CASE = re.compile(
-    r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
-    re.IGNORECASE,
-)
-
-
-class Quoted(NamedTuple):
-    """A unit of an answer.
-
-    Attributes:
-        source: 1-based number of its source.
-        start: offset of its first character, after any bullet.
-        end: offset after its last character.
-        kind: ``sentence``, ``item``, ``row`` or another kind of `semqa.documents.structure`.
-        group: number of its paragraph, list or table.
-        chance: probability that a person would quote it; 0 for units added as context.
-    """
-
-    source: int
-    start: int
-    end: int
-    kind: str
-    group: int
-    chance: float
 
 
 class Reading(NamedTuple):
@@ -418,20 +330,6 @@ def _rate_units(reading: Reading) -> dict[int, _Rated]:
     return out
 
 
-def _named_by(units: Units, u: int) -> Sequence[int]:
-    """Return the heading of an item if it names one of several lists, such as those of tariffs."""
-    found = units.structure.units
-    above = found[u].headings[-1:]
-    if found[u].kind != "item" or not above or found[above[0]].kind != "heading":
-        return ()
-    listed = {
-        unit.headings[-1]
-        for unit in found
-        if unit.kind == "item" and unit.headings[:-1] == found[u].headings[:-1] and unit.headings
-    }
-    return above if len(listed) > 1 else ()
-
-
 def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
     """Return the units to quote, by document, the best document first, in reading order.
 
@@ -449,17 +347,17 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
         steps = (
-            _whole_steps(found.sources[s], u) or _instructions(found.sources[s], u)
+            whole_steps(found.sources[s], u) or instructions(found.sources[s], u)
             if asks_how
             else []
         )
-        names = _named_by(found.sources[s], u) if asks_which else []
-        more = {(s, needed): 0.0 for needed in (*_needed(found.sources[s], u), *steps, *names)}
-        members = [(s, member) for member in _members(found.sources[s], u)]
+        names = named_by(found.sources[s], u) if asks_which else []
+        more = {(s, needed): 0.0 for needed in (*needed_by(found.sources[s], u), *steps, *names)}
+        members = [(s, member) for member in members_of(found.sources[s], u)]
         if not chosen.intersection(members):  # a lead-in alone is no answer
             more |= dict.fromkeys(members, 0.0)
         longer = more | kept | {place: chance}
-        if not kept or _length(_in_order(found, longer), sources) <= max_words:
+        if not kept or count_words(_in_order(found, longer), sources) <= max_words:
             kept.update(longer)
 
     for row in sorted(rows, key=lambda row: -chances[row]):
@@ -468,7 +366,7 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
         if text not in seen:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
         seen.add(text)
-    for place in _rest_of_lists(found, kept):
+    for place in rest_of_lists(found, kept):
         add(place, kept.get(place, 0.0))
     return _in_order(found, kept)
 
@@ -480,184 +378,13 @@ def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quote
     for (s, _), chance in kept.items():
         best[titles[s]] = max(best.get(titles[s], 0.0), chance)
     in_order = sorted(kept, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at))
-    return [_quoted(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
+    return [quoted_unit(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
 
 
 def _chosen(reading: Reading) -> list[int]:
     """Return the rows that answer each part of the question."""
     answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement.chances)))
-
-
-def _members(units: Units, lead: int) -> list[int]:
-    """Return the items, or the rows with their header, that a unit introduces, if these are few."""
-    members: list[int] = []
-    above = {lead}
-    for u, unit in enumerate(units.structure.units):
-        if unit.over in above and unit.kind in ("sentence", "item", "row", "header"):
-            members.append(u)
-            if unit.kind == "header":
-                above.add(u)
-    return members if len(members) <= LONGEST_LIST else []
-
-
-def _rest_of_lists(
-    found: Match, kept: Mapping[tuple[int, int], float]
-) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists if the question, their heading or most quotes ask for them.
-
-    Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
-    says what the question asks.
-    """
-    share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
-    above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
-    near = {place for place, cosine in zip(found.places, above, strict=True) if cosine >= SAYS}
-    quoted = {
-        (s, unit.group): (s, u) in near
-        for s, u in kept
-        if (unit := found.sources[s].structure.units[u]).kind == "item"
-        and ((s, u) in near or _has_lead_in(found, s, u))
-    }
-    for (s, group), says in sorted(quoted.items()):
-        units = found.sources[s].structure.units
-        members = [
-            (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
-        ]
-        if len(members) <= LONGEST_LIST and (
-            says or len(kept.keys() & set(members)) >= share * len(members)
-        ):
-            yield from members
-
-
-def _whole_steps(units: Units, u: int) -> list[int]:
-    """Return the units of the short numbered list that a unit is in or directly above, if any."""
-    found = units.structure.units
-    for after in range(u, len(found)):
-        if found[after].headings != found[u].headings or found[after].group == -1:
-            return []
-        if found[after].kind == "item" or found[after].group > found[u].group:
-            break
-    else:
-        return []
-    group = [i for i, unit in enumerate(found) if unit.group == found[after].group]
-    items = [i for i in group if found[i].kind == "item"]
-    numbered = all(_NUMBERED.match(units.structure.of(i)) for i in items)
-    return group if numbered and 1 < len(items) <= LONGEST_LIST else []
-
-
-def _instructions(units: Units, u: int) -> list[int]:
-    """Return the instructions around an instruction in its paragraph, at most `MOST_INSTRUCTIONS`."""
-    if not _INSTRUCTS.match(units.texts[u]):
-        return []
-    out: list[int] = []
-    for step in (1, -1):
-        at = _neighbour(units, u, step)
-        while at is not None and len(out) < MOST_INSTRUCTIONS and _INSTRUCTS.match(units.texts[at]):
-            out.append(at)
-            at = _neighbour(units, at, step)
-    return out
-
-
-def _has_lead_in(found: Match, s: int, u: int) -> bool:
-    units = found.sources[s].structure.units
-    over = units[u].over
-    return over is not None and units[over].kind != "heading"
-
-
-def _needed(units: Units, u: int) -> list[int]:
-    """Return the units without which a unit is unclear or misleading."""
-    found = units.structure.units
-    out = []
-    over = found[u].over
-    while over is not None:
-        out.append(over)
-        over = found[over].over
-    named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
-    out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
-    before = _neighbour(units, u, -1)
-    if before is not None and _PRONOUN.match(units.texts[u]):
-        out.append(before)
-    after = _neighbour(units, u, 1)
-    out += _rest(units, u)
-    for step in (1, -1) if _CASE.search(units.texts[u]) else ():
-        at = _neighbour(units, u, step)
-        for _ in range(LONGEST_LIST):
-            if at is None or not _CASE.search(units.texts[at]):
-                break
-            out.append(at)
-            at = _neighbour(units, at, step)
-    if after is None and units.texts[u].endswith("?"):
-        after = _reply(units, u)
-    if after is not None and (
-        (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
-        or _ASKS_OR_DENIES.search(units.texts[u])
-        or _QUALIFIES.search(units.texts[after])
-        or _is_special_case(units.texts[u], units.texts[after])
-        or DECIDES.fullmatch(units.texts[after])
-    ):
-        out.append(after)
-    return out
-
-
-def _is_special_case(rule: str, text: str) -> bool:
-    """Whether "In zone B the limit is 1" follows "There is a limit of 2 permits"."""
-    case = _SPECIAL_CASE.match(text)
-    return case is not None and re.search(rf"\b{case[1]}\b", rule, re.IGNORECASE) is not None
-
-
-def _is_value(units: Units, u: int) -> bool:
-    """Whether a unit is a phrase right below a short heading, such as a definition below its term."""
-    found = units.structure.units
-    return (
-        found[u].kind == "sentence"
-        and found[u].headings[-1:] == (u - 1,)
-        and len(units.texts[u - 1].split()) <= LEAST_WORDS
-        and units.texts[u][-1:].isalnum()
-        and ":" not in units.texts[u]
-        and "\n" not in units.structure.of(u)
-        and _neighbour(units, u, 1) is None
-    )
-
-
-def _rest(units: Units, u: int) -> list[int]:
-    """Return the price below a line that is no sentence, such as "Day ticket", and what follows."""
-    out: list[int] = []
-    at = _neighbour(units, u, 1)
-    if units.texts[u].endswith(tuple(".!?:;,")) or at is None or not AMOUNT.match(units.texts[at]):
-        return out
-    while at is not None and len(out) < LONGEST_LIST:
-        out.append(at)
-        at = _neighbour(units, at, 1)
-        text = units.texts[at] if at is not None else "."
-        if not (text[:1].islower() or text.isupper()):
-            break
-    return out
-
-
-def _reply(units: Units, u: int) -> int | None:
-    """Return the unit after a question at the end of its paragraph, if it is under the same headings."""
-    found = units.structure.units
-    if u + 1 < len(found) and found[u].kind == found[u + 1].kind == "sentence":
-        return u + 1 if found[u].headings == found[u + 1].headings else None
-    return None
-
-
-def _neighbour(units: Units, u: int, step: int) -> int | None:
-    found = units.structure.units
-    other = u + step
-    if 0 <= other < len(found) and found[other].group == found[u].group != -1:
-        return other
-    return None
-
-
-def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
-    unit, text = units.structure.units[u], units.structure.text
-    start, end = unit.start, unit.end
-    if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
-        start, end = outer.span(1)
-    elif bullet := _BULLET.match(text, start, end):
-        start = bullet.end()
-    return Quoted(number, start, end, unit.kind, unit.group, chance)
 
 
 def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
@@ -669,102 +396,15 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     kept = choose(reading, sources, max_words)
     if ASKS_HOW.match(reading.found.question):
         max_words = max_words * 3 // 2  # steps that were left out would mislead
-    while len(kept) > 1 and _length(kept, sources) > max_words:
+    while len(kept) > 1 and count_words(kept, sources) > max_words:
         kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
-        words = list(_WORD.finditer(text, kept[0].start, kept[0].end))
+        words = list(WORD.finditer(text, kept[0].start, kept[0].end))
         count = min(max_words, len(words))
-        while count and _length(kept, sources) > max_words:
+        while count and count_words(kept, sources) > max_words:
             kept = [kept[0]._replace(start=words[0].start(), end=words[count - 1].end())]
             count -= 1
         if kept[0].kind == "item":
             kept = [kept[0]._replace(kind="sentence")]  # a single item is not a list
-    return _text(kept, sources, canonical_mark)
-
-
-def _length(quoted: Sequence[Quoted], sources: Sequence[Source]) -> int:
-    """Count the words of an answer; table bars do not count."""
-    return len(_WORD.findall(_text(quoted, sources, lambda _source, span: span)))
-
-
-def _text(
-    quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
-) -> str:
-    several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
-    numbered = _numbered_from_one(quoted, sources)
-    lines: list[str] = []
-    last: Quoted | None = None
-    for each in _joined(quoted, sources):
-        text = sources[each.source - 1].text[each.start : each.end]
-        listed = each.kind == "item" and (each.source, each.group) in numbered
-        number = _ITEM_NUMBER.match(text) if listed else None
-        marks = " ".join(
-            mark(each.source, part)
-            for part in _quotable_parts(text[number.end() if number else 0 :])
-        )
-        if not marks:
-            continue
-        if number:
-            marks = f"{number[0].rstrip()} {marks}"
-        title = sources[each.source - 1].title
-        new_source = last is None or last.source != each.source
-        named = last is not None and sources[last.source - 1].title == title
-        if new_source and several and not named and _quotable(title):
-            lines.append(f"{mark(each.source, title)}:")
-        if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
-            bullet = each.kind == "item" and not _NUMBERED.match(text)
-            lines.append(f"- {marks}" if bullet else marks)
-        else:
-            lines[-1] += f" {marks}"
-        last = each
-    return "\n".join(lines)
-
-
-def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
-    """Return source and group of each list whose quoted items are numbered from 1 without a gap.
-
-    Only these numbers stand before the quotes: others would claim an order that is not shown.
-    """
-    numbers: dict[tuple[int, int], list[int]] = {}
-    for each in quoted:
-        number = _ITEM_NUMBER.match(sources[each.source - 1].text, each.start, each.end)
-        if each.kind == "item" and number:
-            numbers.setdefault((each.source, each.group), []).append(int(number[1]))
-    return {
-        place
-        for place, found in numbers.items()
-        if len(found) > 1 and found == [*range(1, len(found) + 1)]
-    }
-
-
-def _quotable_parts(text: str) -> list[str]:
-    """Split a text at square brackets, which a quote must not contain; leave out marks of notes."""
-    for each in (_NOTE.sub("[]", text), text):
-        parts = [part.strip() for part in _BRACKETS.split(each)]
-        if said := [part for part in parts if any(map(str.isalnum, part))]:
-            return said
-    return []
-
-
-def _quotable(title: str) -> bool:
-    return any(map(str.isalnum, title)) and not _BRACKETS.search(title) and title == title.strip()
-
-
-def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:
-    """Merge adjacent sentences of a paragraph or list item into one quote."""
-    out: list[Quoted] = []
-    for each in quoted:
-        before = out[-1] if out else None
-        if (
-            before is not None
-            and (before.source, before.group) == (each.source, each.group)
-            and before.kind in ("sentence", "item")
-            and each.kind == "sentence"
-            and before.end <= each.start
-            and not sources[each.source - 1].text[before.end : each.start].strip()
-        ):
-            out[-1] = before._replace(end=each.end)
-        else:
-            out.append(each)
-    return out
+    return layout(kept, sources, canonical_mark)

@@ -1,0 +1,274 @@
+"""What a unit of a document needs beside it: lead-in, header, exception, reply, the rest of its list."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
+from semqa.engines.extractive.layout import NUMBERED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from semqa.engines.extractive.matching import Match, Units
+
+__all__ = [
+    "instructions",
+    "members_of",
+    "named_by",
+    "needed_by",
+    "rest_of_lists",
+    "whole_steps",
+]
+
+TERM_WORDS = 3
+"""Maximum number of words of a heading that is a term."""
+
+LONGEST_LIST, LIST_SHARE, SAYS = 12, 0.4, 0.5
+"""A list of at most this many items is quoted whole if this share of it is quoted anyway, or if the
+text above it is nearer to the question than this cosine."""
+
+MOST_INSTRUCTIONS = 8
+"""Maximum number of instructions to quote around one."""
+
+_ASKS_FOR_ALL = re.compile(
+    r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question for all items of a list, such as "What should we pack?"."""
+
+_PRONOUN = re.compile(
+    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|"
+    r"(?:then|otherwise|after that|in that case)\b|"
+    r"to \w+ (?:it|them|one)\b|during (?:the|this|that) (?:period|time|works?)\b|"
+    r"(?:you|we) (?:can|may|must|need not|should) \w+ (?:it|them)\b|"
+    r"(?!(?:as|because|but|did|does|has|if|is|once|since|so|that|was|when|while)\b)[a-z]+ (?:it|them)\b)",
+    re.IGNORECASE,
+)
+"""A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
+
+_INSTRUCTS = re.compile(
+    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?, )?"
+    r"(?:(?:first|then|next|now|finally|please|always|never|don['’]t|do not)[,:]? ){,2}"
+    r"(?:add|adjust|apply|ask|attach|break|bring|call|change|check|choose|clean|clear|click|close|"
+    r"connect|contact|count|cover|cut|dial|disconnect|drain|drop|dry|empty|enter|fill|find|fit|fold|"
+    r"follow|get|give|go|hang|heat|hold|insert|install|keep|lay|leave|let|lift|load|lock|look|make|"
+    r"mix|move|note|open|pack|pay|pick|place|plug|pour|press|print|pull|push|put|raise|read|release|"
+    r"remember|remove|repeat|replace|ring|rinse|rub|run|save|screw|seal|select|send|set|shake|show|"
+    r"shut|sign|slide|start|stir|stop|store|submit|switch|take|tap|tell|tick|tie|tighten|turn|type|"
+    r"unlock|unplug|unscrew|use|wait|walk|wash|wipe|wrap|write)\b"
+    r"|.*\b(?:do not|don['’]t|(?:has|have) to|must|should)\b",
+    re.IGNORECASE,
+)
+"""A sentence that tells the reader to do something."""
+
+_ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
+"""A sentence that is unclear without the one after it, such as "No, there were not 400"."""
+
+_ASKED = re.compile(
+    r"\b(?:asked|enquired|inquired|queried|questioned|wanted to know)\b", re.IGNORECASE
+)
+_REPLIED = re.compile(
+    r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
+    re.IGNORECASE,
+)
+"""The sentence after "Ann asked whether …"."""
+
+_CASE = re.compile(
+    r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
+    r"at least|between|up to)\b[^.:]{,40}: \S",
+    re.IGNORECASE,
+)
+"""One of several cases, such as "Less than three days: the full fee."; it needs the others."""
+
+_QUALIFIES = re.compile(
+    r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
+    r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never(?=\W*$)|"
+    r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
+    r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
+    r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
+    r"\b(?:not |un)affected\b|\b(?:is|are) (?:waived|exempt|excluded)\b",
+    re.IGNORECASE,
+)
+"""A sentence that qualifies the one before it."""
+
+_SPECIAL_CASE = re.compile(
+    r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
+    re.IGNORECASE,
+)
+
+
+def named_by(units: Units, u: int) -> Sequence[int]:
+    """Return the heading of an item if it names one of several lists, such as those of tariffs."""
+    found = units.structure.units
+    above = found[u].headings[-1:]
+    if found[u].kind != "item" or not above or found[above[0]].kind != "heading":
+        return ()
+    listed = {
+        unit.headings[-1]
+        for unit in found
+        if unit.kind == "item" and unit.headings[:-1] == found[u].headings[:-1] and unit.headings
+    }
+    return above if len(listed) > 1 else ()
+
+
+def members_of(units: Units, lead: int) -> list[int]:
+    """Return the items, or the rows with their header, that a unit introduces, if these are few."""
+    members: list[int] = []
+    above = {lead}
+    for u, unit in enumerate(units.structure.units):
+        if unit.over in above and unit.kind in ("sentence", "item", "row", "header"):
+            members.append(u)
+            if unit.kind == "header":
+                above.add(u)
+    return members if len(members) <= LONGEST_LIST else []
+
+
+def rest_of_lists(found: Match, kept: Mapping[tuple[int, int], float]) -> Iterator[tuple[int, int]]:
+    """Yield all items of short lists if the question, their heading or most quotes ask for them.
+
+    Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
+    says what the question asks.
+    """
+    share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
+    above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
+    near = {place for place, cosine in zip(found.places, above, strict=True) if cosine >= SAYS}
+    quoted = {
+        (s, unit.group): (s, u) in near
+        for s, u in kept
+        if (unit := found.sources[s].structure.units[u]).kind == "item"
+        and ((s, u) in near or _has_lead_in(found, s, u))
+    }
+    for (s, group), says in sorted(quoted.items()):
+        units = found.sources[s].structure.units
+        members = [
+            (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
+        ]
+        if len(members) <= LONGEST_LIST and (
+            says or len(kept.keys() & set(members)) >= share * len(members)
+        ):
+            yield from members
+
+
+def whole_steps(units: Units, u: int) -> list[int]:
+    """Return the units of the short numbered list that a unit is in or directly above, if any."""
+    found = units.structure.units
+    for after in range(u, len(found)):
+        if found[after].headings != found[u].headings or found[after].group == -1:
+            return []
+        if found[after].kind == "item" or found[after].group > found[u].group:
+            break
+    else:
+        return []
+    group = [i for i, unit in enumerate(found) if unit.group == found[after].group]
+    items = [i for i in group if found[i].kind == "item"]
+    numbered = all(NUMBERED.match(units.structure.of(i)) for i in items)
+    return group if numbered and 1 < len(items) <= LONGEST_LIST else []
+
+
+def instructions(units: Units, u: int) -> list[int]:
+    """Return the instructions around an instruction in its paragraph, at most `MOST_INSTRUCTIONS`."""
+    if not _INSTRUCTS.match(units.texts[u]):
+        return []
+    out: list[int] = []
+    for step in (1, -1):
+        at = _neighbour(units, u, step)
+        while at is not None and len(out) < MOST_INSTRUCTIONS and _INSTRUCTS.match(units.texts[at]):
+            out.append(at)
+            at = _neighbour(units, at, step)
+    return out
+
+
+def _has_lead_in(found: Match, s: int, u: int) -> bool:
+    units = found.sources[s].structure.units
+    over = units[u].over
+    return over is not None and units[over].kind != "heading"
+
+
+def needed_by(units: Units, u: int) -> list[int]:
+    """Return the units without which a unit is unclear or misleading."""
+    found = units.structure.units
+    out = []
+    over = found[u].over
+    while over is not None:
+        out.append(over)
+        over = found[over].over
+    named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
+    out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
+    before = _neighbour(units, u, -1)
+    if before is not None and _PRONOUN.match(units.texts[u]):
+        out.append(before)
+    after = _neighbour(units, u, 1)
+    out += _rest(units, u)
+    for step in (1, -1) if _CASE.search(units.texts[u]) else ():
+        at = _neighbour(units, u, step)
+        for _ in range(LONGEST_LIST):
+            if at is None or not _CASE.search(units.texts[at]):
+                break
+            out.append(at)
+            at = _neighbour(units, at, step)
+    if after is None and units.texts[u].endswith("?"):
+        after = _reply(units, u)
+    if after is not None and (
+        (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
+        or _ASKS_OR_DENIES.search(units.texts[u])
+        or _QUALIFIES.search(units.texts[after])
+        or _is_special_case(units.texts[u], units.texts[after])
+        or DECIDES.fullmatch(units.texts[after])
+    ):
+        out.append(after)
+    return out
+
+
+def _is_special_case(rule: str, text: str) -> bool:
+    """Whether "In zone B the limit is 1" follows "There is a limit of 2 permits"."""
+    case = _SPECIAL_CASE.match(text)
+    return case is not None and re.search(rf"\b{case[1]}\b", rule, re.IGNORECASE) is not None
+
+
+def _is_value(units: Units, u: int) -> bool:
+    """Whether a unit is a phrase right below a short heading, such as a definition below its term."""
+    found = units.structure.units
+    return (
+        found[u].kind == "sentence"
+        and found[u].headings[-1:] == (u - 1,)
+        and len(units.texts[u - 1].split()) <= TERM_WORDS
+        and units.texts[u][-1:].isalnum()
+        and ":" not in units.texts[u]
+        and "\n" not in units.structure.of(u)
+        and _neighbour(units, u, 1) is None
+    )
+
+
+def _rest(units: Units, u: int) -> list[int]:
+    """Return the price below a line that is no sentence, such as "Day ticket", and what follows."""
+    out: list[int] = []
+    at = _neighbour(units, u, 1)
+    if units.texts[u].endswith(tuple(".!?:;,")) or at is None or not AMOUNT.match(units.texts[at]):
+        return out
+    while at is not None and len(out) < LONGEST_LIST:
+        out.append(at)
+        at = _neighbour(units, at, 1)
+        text = units.texts[at] if at is not None else "."
+        if not (text[:1].islower() or text.isupper()):
+            break
+    return out
+
+
+def _reply(units: Units, u: int) -> int | None:
+    """Return the unit after a question at the end of its paragraph, if it is under the same headings."""
+    found = units.structure.units
+    if u + 1 < len(found) and found[u].kind == found[u + 1].kind == "sentence":
+        return u + 1 if found[u].headings == found[u + 1].headings else None
+    return None
+
+
+def _neighbour(units: Units, u: int, step: int) -> int | None:
+    found = units.structure.units
+    other = u + step
+    if 0 <= other < len(found) and found[other].group == found[u].group != -1:
+        return other
+    return None
