@@ -59,14 +59,14 @@ def test_a_failure_of_one_answer_is_its_own(
 ) -> None:
     """A constraint that cannot be compiled: its answer is empty, and the engine goes on."""
     from semqa.decoding import CopyConstraint
-    from semqa.decoding.vllm import compiling
+    from semqa.decoding.vllm import answers
 
     def poisoned(vocabulary: Any, sources: Any, *rest: Any, **named: Any) -> Any:
         if sources[0].text == "poison":
             raise MemoryError("no room")
         return CopyConstraint(vocabulary, sources, *rest, **named)
 
-    monkeypatch.setattr(compiling, "CopyConstraint", poisoned)
+    monkeypatch.setattr(answers, "CopyConstraint", poisoned)
     given = [
         params(QUOTING, [Source("poison")] if n % 4 == 1 else SOURCES, max_tokens=16)
         for n in range(8)
