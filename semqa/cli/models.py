@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +24,8 @@ ENDPOINTS = {8000: "vLLM", 8080: "llama.cpp", 1234: "LM Studio", 11434: "Ollama"
 """Local ports to probe, and the server that uses each by default."""
 
 _TIMEOUT = 0.5
+_MAX_MODELS = 200
+_MAX_PATHS = 20_000
 
 
 @app.callback(invoke_without_command=True)
@@ -115,27 +119,33 @@ def _ask(port: int) -> dict[str, Any] | None:
     return {"server": ENDPOINTS[port], "base_url": url, "models": [each["id"] for each in listed]}
 
 
+def _hub() -> Path:
+    """Return the Hub's cache folder, found like huggingface_hub does."""
+    if named := os.environ.get("HF_HUB_CACHE"):
+        return Path(named).expanduser()
+    home = os.environ.get("HF_HOME")
+    return (Path(home).expanduser() if home else Path.home() / ".cache" / "huggingface") / "hub"
+
+
 def _folders() -> Iterator[dict[str, Any]]:
     """Yield the language models in the Hub's cache."""
-    try:
-        from huggingface_hub import CacheNotFound, constants, scan_cache_dir
-    except ModuleNotFoundError:
-        return
-    try:
-        cached = scan_cache_dir(constants.HF_HUB_CACHE)
-    except CacheNotFound:
-        return
-    for repo in sorted(cached.repos, key=lambda each: each.repo_id):
-        for revision in sorted(repo.revisions, key=lambda each: -each.last_modified)[:1]:
-            files = {file.file_name: file for file in revision.files}
+    for folder in _within(_hub(), "models--*")[:_MAX_MODELS]:
+        for config in _within(folder, "snapshots/*/config.json")[:1]:
             try:
-                config = json.loads(files["config.json"].file_path.read_text("utf-8"))
-                kinds = config["architectures"]
+                kinds = json.loads(config.read_text("utf-8"))["architectures"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             if any(
                 "CausalLM" in str(kind) or "ConditionalGeneration" in str(kind) for kind in kinds
             ):
-                weights = (file for name, file in files.items() if name.endswith(".safetensors"))
-                size = sum(file.size_on_disk for file in weights)
-                yield {"model": repo.repo_id, "bytes": size}
+                name = folder.name.removeprefix("models--").replace("--", "/")
+                size = sum(path.stat().st_size for path in _within(config.parent, "*.safetensors"))
+                yield {"model": name, "bytes": size}
+
+
+def _within(folder: Path, pattern: str) -> list[Path]:
+    """Return the readable paths that match a pattern, sorted; at most `_MAX_PATHS`."""
+    try:
+        return sorted(path for path in islice(folder.glob(pattern), _MAX_PATHS) if path.exists())
+    except OSError:
+        return []
