@@ -145,7 +145,7 @@ def _library(settings: ServerSettings) -> Library:
 
 
 def _document(app: FastAPI) -> None:
-    """Correct the OpenAPI schema: errors, invalid requests return 400, and keys are bearer tokens."""
+    """Correct the OpenAPI schema: define `ErrorOut`, replace 422 by 400, declare bearer keys."""
     make = app.openapi
 
     def openapi() -> dict[str, Any]:

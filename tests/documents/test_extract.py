@@ -657,6 +657,7 @@ def test_numbers_before_indented_lines_are_items() -> None:
         ("1", "Switch it off and pull out the plug,"),
         ("", "then wait."),
         ("2", "Open the lid."),
+        ("3", "Clean it."),
     ]
     found = drawn_pdf(
         *[
@@ -665,7 +666,18 @@ def test_numbers_before_indented_lines_are_items() -> None:
             for x, text in zip((72, 90), line, strict=True)
         ],
     )
-    assert found == "1. Switch it off and pull out the plug, then wait.\n2. Open the lid."
+    assert found == (
+        "1. Switch it off and pull out the plug, then wait.\n2. Open the lid.\n3. Clean it."
+    )
+    scores = [("12", "Ayr United"), ("13", "Bury Town"), ("14", "Clyde")]
+    found = drawn_pdf(
+        *[
+            written(x, 700 - 14 * i, text)
+            for i, line in enumerate(scores)
+            for x, text in zip((72, 90), line, strict=True)
+        ],
+    )
+    assert "." not in found
     dates = drawn_pdf(*[written(72, 700 - 14 * i, f"{i} May is free.") for i in (1, 2)])
     assert dates.split() == ["1", "May", "is", "free.", "2", "May", "is", "free."]
 
@@ -1087,8 +1099,11 @@ def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
 
 def test_what_is_only_decoration_is_left_out() -> None:
     assert _page("<b>Free</b><b aria-hidden=true>Free</b>") == "Free"
-    comment = "<p>Does it keep? Please <a>report</a></p><a>Reply</a> <a>Share</a>"
-    assert _page(comment) == "Does it keep? Please report"
+    comment = "<p>Does it keep? Please <a>reply</a></p><a>Reply</a> <a>Share</a>"
+    assert _page(comment) == "Does it keep? Please reply"
+    price = "It costs <b aria-hidden=true>£12</b><span class=sr-only>12 pounds</span> a day."
+    assert _page(price) == "It costs £12 a day."
+    assert _page("<p>Hello.</p><div hidden aria-labelledby=t>Subscribe!</div>") == "Hello."
 
 
 def test_elements_that_look_like_a_table_or_list_are_one() -> None:
@@ -1103,13 +1118,17 @@ def test_elements_that_look_like_a_table_or_list_are_one() -> None:
     assert "| Serves | 10 |" in _page(rows(("Serves", "10"), ("Prep", "5 min"), ("Bake", "1 h")))
     steps = rows(("1", "Print the label."), ("2", "Pack it."), ("3", "Post it."))
     assert _page(steps) == "1. Print the label.\n2. Pack it.\n3. Post it."
+    striped = "".join(f"<div class={n % 2}>{'<b>x</b>' * 3}</div>" for n in range(4))
+    assert _page(f"<div>{striped}</div>").startswith("|  |  |  |\n| --- |")
+    between = prices.replace("</div></div><div><div>Van", "</div></div>Or:<div><div>Van")
+    assert "Or:" in _page(between)
     cards = rows(*(("Ann", f"Ann has worked for us for {n} years. " * 3) for n in range(3, 6)))
     assert "|" not in _page(cards)
 
 
 def test_words_that_only_their_style_parts_are_apart() -> None:
     assert _page("<span>Linen Set</span><span>$148</span>") == "Linen Set $148"
-    assert _page("H<sub>2</sub>O <b>1</b><i>000</i> <b>re</b><i>start</i>") == "H2O 1000 restart"
+    assert _page("H<sub>2</sub>O <b>1</b><i>000</i> <b>mol</b><sub>2</sub>") == "H2O 1000 mol2"
 
 
 def test_prices_after_dot_leaders_are_no_contents() -> None:

@@ -95,7 +95,7 @@ _LINKS = re.compile(
 """Class names and ids of elements that are left out if all of their words are links."""
 
 _CONTROL = re.compile(
-    r"(?:back to top|copy link|edit|like|permalink|pin(?: it)?|print|reply|report|share|tweet)\W*",
+    r"(?:back to top|copy link|like|permalink|pin it|reply|share|tweet)\W*",
     re.IGNORECASE,
 )
 """The text of a link that does something with a comment or page, rather than tell something."""
@@ -207,7 +207,10 @@ class _Text:
         return "".join(self._parts).strip()
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
-        """Whether an element is hidden, a cookie notice, or only links or a trail before the ``h1``."""
+        """Whether an element is no text of the page: hidden, a cookie notice, a control, or a jump.
+
+        Before the ``h1``, links and breadcrumbs are none either.
+        """
         before = self._around and element not in self._around and tag in _BEFORE_HEADING
         return (
             _is_hidden(element)
@@ -245,9 +248,9 @@ class _Text:
         rows = [[self._line(cell) for cell in row] for row in cells]
         if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
             return [f"{row[0]}. {' '.join(row[1:])}" for row in rows]
-        first, second = (row[0].getparent() for row in cells[:2])
-        same = first.get("class") == second.get("class") and first.get("role") != "columnheader"
-        return table_lines(rows, headless=len(rows[0]) == 2 or same)
+        first, *others = (row[0].getparent().get("class") for row in cells)
+        headless = len(rows[0]) == 2 or first in others or len(set(others)) > 1
+        return table_lines(rows, headless=headless)
 
     def _rows(self, table: Any) -> list[list[str]]:
         """Return the rows of a table.
@@ -335,7 +338,8 @@ class _Text:
             if before is not None and not before.tail and not self._breaks and self._parts:
                 # parted by their style
                 self._blank |= tag == before.tag == "a" or (
-                    _WORD_END.search(self._parts[-1]) is not None
+                    tag == before.tag == "span"
+                    and _WORD_END.search(self._parts[-1]) is not None
                     and _WORD_START.match(_text(element).lstrip()) is not None
                 )
             if tag == "dd":
@@ -420,12 +424,15 @@ class _Text:
 
 
 def _is_hidden(element: Any) -> bool:
-    panel = element.get("role") == "tabpanel" or element.get("aria-labelledby") is not None
+    panel = element.get("role") in ("tabpanel", "region")
     return (
-        (element.tag in _HIDDEN and not _is_section_title(element, element.tag))
+        (
+            element.tag in _HIDDEN
+            and not (element.tag == "button" and _is_section_title(element, "button"))
+        )
         or (element.get("hidden") not in (None, "until-found") and not panel)
         or element.get("role") in _ROLES
-        or (element.get("aria-hidden") == "true" and not _is_longer(element, _LONGEST_JUMP))
+        or (element.get("aria-hidden") == "true" and _is_decoration(element))
         or (element.tag in _BLOCKS and _is_around_text(element))
         or (element.tag in _LISTS and _has_only_links(element, "#", _MIN_LINKS))
         or (element.tag == "sup" and _is_note_mark(element))
@@ -510,20 +517,32 @@ def _has_contact(element: Any) -> bool:
     return any(link.get("href", "").startswith(("tel:", "mailto:")) for link in element.iter("a"))
 
 
+def _is_decoration(element: Any) -> bool:
+    """Whether a short element has no words, or those of the element before it."""
+    if _is_longer(element, _LONGEST_JUMP):
+        return False
+    words, before = " ".join(element.itertext()).split(), element.getprevious()
+    if before is not None and not _is_longer(before, _LONGEST_JUMP):
+        return words == " ".join(before.itertext()).split()
+    return not any(map(str.isalnum, "".join(words)))
+
+
 def _is_section_title(element: Any, tag: str) -> bool:
     """Whether an element is the title of the longer text after it.
 
     That is a phrase in a definition list, what unfolds a ``details``, or the button of a panel. A
     question in a ``summary`` stays with its answer.
     """
+    if tag not in ("dt", "summary", "button"):
+        return False
     below = element.getnext()
-    if below is None or not _is_longer(below, _LONGEST_VALUE):
+    if below is None or (tag == "button" and element.get("aria-expanded") is None):
+        return False
+    if below.tag == "nav" or not _is_longer(below, _LONGEST_VALUE):
         return False
     if tag == "dt":
         return below.tag == "dd" and len("".join(element.itertext()).split()) >= _TERM_WORDS
-    if tag == "summary":
-        return not "".join(element.itertext()).rstrip().endswith(("?", "？"))
-    return tag == "button" and element.get("aria-expanded") is not None
+    return tag == "button" or not "".join(element.itertext()).rstrip().endswith(("?", "？"))
 
 
 def _grid(element: Any) -> list[list[Any]]:
@@ -533,14 +552,16 @@ def _grid(element: Any) -> list[list[Any]]:
     """
     rows = [list(row) for row in element]
     columns = len(rows[0]) if rows else 0
-    if columns < 2 or len(rows) < _MIN_ROWS or _has_letters(element.text):
+    if columns < 2 or len(rows) < _MIN_ROWS or (element.text or "").strip():
         return []
     for row, cells in zip(element, rows, strict=True):
         if (
             row.tag != "div"
             or len(cells) != columns
-            or _has_letters(row.text)
-            or any(not _is_cell(cell) or _has_letters(cell.tail) for cell in cells)
+            or (row.text or "").strip()
+            or (row.tail or "").strip()
+            or _is_hidden(row)
+            or any(not _is_cell(cell) or (cell.tail or "").strip() for cell in cells)
             or (columns == 2 and _is_longer(cells[0], _LONGEST_VALUE // 2))
         ):
             return []
@@ -560,7 +581,7 @@ def _is_cell(element: Any) -> bool:
 def _breaks(element: Any, tag: str) -> int:
     """Return the line breaks around an element; a ``div`` of some length without blocks is a paragraph.
 
-    So is a cell with several lines, which is in a table for layout.
+    A table cell that contains line breaks is treated as a paragraph, too.
     """
     if tag in _CELLS and next(element.iter("br"), None) is not None:
         return 2
@@ -630,7 +651,11 @@ def _is_data(table: Any) -> bool:
         if each.tag == "tr":
             rows += 1
             columns = max(columns, sum(cell.tag in _CELLS for cell in each))
-    if rows == 1 and next(table.iter("br"), None) is not None:
+    if (
+        rows == 1
+        and next(table.iter("br"), None) is not None
+        and next(table.iter("th"), None) is None
+    ):
         return False
     return columns > 1 and table.get("role") not in ("none", "presentation")
 

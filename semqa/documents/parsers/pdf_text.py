@@ -165,20 +165,21 @@ def _labels(page: Sequence[Line]) -> set[int]:
 
 
 def _numbered(page: Sequence[Line]) -> set[int]:
-    """Return the indexes of numbered items without full stops: numbers that count up line by line.
+    """Return the indexes of numbered items without full stops: at least three, counting up from 1.
 
     Lines that are indented may stand between the items.
     """
     found: set[int] = set()
-    last: int | None = None
-    for i, line in enumerate(page):
-        shift = line.left - page[last].left if last is not None else 0.0
-        if last is not None and line.number == page[last].number + 1 and abs(shift) < line.size / 3:
-            found |= {last, i}
-        if line.number:
-            last = i
-        elif line.is_row or (line.size and shift <= SAME_PLACE):
-            last = None
+    run: list[int] = []
+    for i, line in enumerate([*page, Line("")]):
+        last = page[run[-1]] if run else None
+        shift = line.left - last.left if last is not None else 0.0
+        goes_on = last is not None and line.number == last.number + 1 and abs(shift) < line.size / 3
+        if line.number and goes_on:
+            run.append(i)
+        elif line.number or line.is_row or i == len(page) or (line.size and shift <= SAME_PLACE):
+            found.update(run if len(run) >= MIN_COLUMN else ())
+            run = [i] if line.number == 1 else []
     return found
 
 

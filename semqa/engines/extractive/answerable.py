@@ -28,43 +28,42 @@ _ASKS_FOR = re.compile(
     r"\b(.*)",
     re.IGNORECASE,
 )
+_NUMBER_WORDS = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand|half"
+_UNITS = (
+    r"s|secs?|min|h|hrs?|d|mths?|mos?|y|yrs?|mm|cm|m|km|in|inch(?:es)?|ft|feet|foot|met(?:er|re)s?|miles?|"
+    r"yards?|characters?|letters?|words?|lines?|pages?"
+)
 _KINDS = tuple(
-    (re.compile(asks, re.IGNORECASE), re.compile(needs, re.IGNORECASE), lacking)
-    for asks, needs, lacking in (
+    (re.compile(asks, re.IGNORECASE), re.compile(needs, re.IGNORECASE))
+    for asks, needs in (
         (
             r"^\W*(?:why|how come|for what reason)\b",
             r"\b(?:after|as|because|caus\w+|could|due|for|hence|if|in order|leads?|led|may|means?|meant|"
             r"might|otherwise|owing|reasons?|since|so|thanks|that|therefore|thus|to|too|which|who|would)\b"
             r"|\|",  # a table's remarks say it in fewer words
-            0.4,
         ),
         (
-            r"\b(?:how much|what) (?:do|does|did|will|would)\b.*\b(?:costs?|charges?|pay)\b|"
-            r"\b(?:how much|what) (?:is|are|was|were) the\b[^,]*\b(?:price|fee|charge|cost)s?\b",
-            r"[\d£$€]|\b(?:all|covered|double|fifty|five|four|free|full|half|hundred|included|no|none|"
-            r"nothing|one|same|six|seven|eight|nine|ten|three|twelve|twenty|twice|two|waived)\b",
-            1.0,
+            r"\bhow much (?:do|does|did|will|would)\b.*\b(?:costs?|charges?|pay)\b(?! \w+\W*$)|"
+            r"\bwhat (?:do|does|did|will|would)\b.*\bcosts?\b|"
+            r"\b(?:how much|what) (?:is|are|was|were) the (?:[\w-]+ ){0,2}(?:price|fee|charge|cost)s?\b(?! \w+ing\b| list)",
+            rf"[\d£$€]|\b(?:all|complimentary|covered|double|free|full|gratis|included|no|none|nothing|"
+            rf"same|twice|waived|{_NUMBER_WORDS})\b",
         ),
         (
             r"\bhow long (?:can|do|does|did|has|have|is|are|may|must|should|was|were|will|would)\b",
-            r"\b(?:century|day|decade|duration|generation|hour|length|life|lifetime|minute|moment|month|"
-            r"night|quarter|season|second|term|time|week|year)s?\b|"
-            r"\b(?:after|always|before|between|daily|end|ever|forever|from|immediately|lasts?|midnight|"
-            r"noon|once|overnight|permanent(?:ly)?|till|until)\b|"
-            r"\d ?(?:s|secs?|min|h|hrs?|d|mths?|mos?|y|yrs?)\b|\d:\d\d ?[–-]|\b(?:19|20)\d\d\b|"
-            r"\d[ -]?(?:mm|cm|m|km|in|inch(?:es)?|ft|feet|foot|met(?:er|re)s?|miles?|yards?|characters?|"
-            r"letters?|words?|pages?)\b|\d ?[’'\"″′]",
-            1.0,
+            rf"(?:\d|\b(?:{_NUMBER_WORDS}))[ -]?(?:{_UNITS})\b|\d:\d\d ?[–-]|\b(?:19|20)\d\d\b|\d ?[’'\"″′]|"
+            r"\b(?:centur(?:y|ies)|day|decade|duration|fortnight|generation|hour|length|life|lifetime|lives|minute|"
+            r"moment|month|night|quarter|season|second|term|time|week|year)s?\b|"
+            r"\b(?:after|always|away|before|between|daily|end|ever|forever|from|immediately|indefinitely|"
+            r"lasts?|midnight|noon|once|overnight|permanent(?:ly)?|till|until)\b",
         ),
         (
             r"\b(?:mobile|phone|tel|telephone) number\b|\bnumber (?:can|do|should) (?:I|we) (?:call|ring)\b",
             r"\d(?:[\s/().-]?\d){2}",
-            1.0,
         ),
     )
 )
-"""Patterns of questions, each with what any answer to them has, such as a number or "because", and the
-chance that documents do not answer if the best units lack it: a reason may be told without a sign."""
+"""Patterns of questions, each with what any answer to them has, such as a number or "because"."""
 
 _FOCUS_WORDS = 2
 """Maximum number of words that name what is asked for: "fire doors" in "How many fire doors …?"."""
@@ -110,17 +109,15 @@ def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> di
     }
 
 
-def kinds_of_answer(question: str) -> list[tuple[re.Pattern[str], float]]:
+def kinds_of_answer(question: str) -> list[re.Pattern[str]]:
     """Return what any answer to a question for a reason, price, duration or phone number has.
 
-    Each with the chance that documents do not answer the question if what they say lacks it.
-
     Example:
-        >>> ((duration, _),) = kinds_of_answer("How long is a tour?")
+        >>> (duration,) = kinds_of_answer("How long is a tour?")
         >>> duration.search("A tour costs 45 euros.") is None
         True
     """
-    return [(needs, lacking) for asks, needs, lacking in _KINDS if asks.search(question)]
+    return [needs for asks, needs in _KINDS if asks.search(question)]
 
 
 class _Texts:

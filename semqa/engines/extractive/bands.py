@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.engines.extractive.matching import TIME
+from semqa.engines.extractive.matching import TIME, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["bands"]
 
-_NUMBER = r"[£$€]?(\d[\d,]*(?:\.\d+)?)(?:[- ]?(day|week|month|year)s?\b)?"
-_UNIT = r"(?: ?(?!(?:and|or|to)\b)[a-z%°/²³]{1,8})?"
-_ASKED = re.compile(rf"(?<![\w.,-]){_NUMBER}", re.IGNORECASE)
+_NUMBER = r"([£$€]?)(\d[\d,]*(?:\.\d+)?)"
+_UNIT = r"(?:[- ]?(?!(?:and|or|to)\b)([a-z%°]+)(?:/\w+)?)?"
+_ASKED = re.compile(rf"(?<![\w.,-]){_NUMBER}(?:[- ]?([a-z%°]+))?", re.IGNORECASE)
 _BAND = re.compile(
     r"(?:(over|above|more than|at least|from|under|below|less than|up to|between) )?"
     rf"{_NUMBER}{_UNIT}(?:(?: ?[–-] ?| to | and ){_NUMBER}{_UNIT})?"
@@ -25,11 +26,37 @@ _BAND = re.compile(
     r"(?: of age| old)?(?: \([^()]*\))?",
     re.IGNORECASE,
 )
-_DAYS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.0}
+_DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older")
+_DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger")
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
 """Words before a number that is in the next band."""
-_DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger")
+
+MOST_NUMBERS = 20
+"""Numbers of a question that are looked at."""
+
+
+class _Amount(NamedTuple):
+    """A number with its currency sign and the word after it, both possibly empty."""
+
+    sign: str
+    number: float
+    word: str
+
+    @property
+    def days(self) -> float | None:
+        """The number in days if it is a time; None otherwise."""
+        unit = _DAYS.get(self.word.removesuffix("s"))
+        return None if unit is None else unit * self.number
+
+
+class _Band(NamedTuple):
+    """The least and most number of a row, in days if it is a time, with its currency sign and unit."""
+
+    least: float
+    most: float
+    sign: str
+    unit: str
 
 
 def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
@@ -39,30 +66,33 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         found: the units, compared with the question.
         rows: rows that would be quoted; only their tables are looked at.
     """
-    asked = [(number[1], number[2]) for number in _ASKED.finditer(found.question)]
+    numbers = islice(_ASKED.finditer(found.question), MOST_NUMBERS)
+    asked = [_amount(*number.groups()) for number in numbers]
     tables = {place for place in (_table(found, row) for row in rows) if asked and place}
     for table in sorted(tables):
         members = [row for row in range(len(found.places)) if _table(found, row) == table]
         limits = {row: band for row in members if (band := _limits(found, row))}
+        header = _header_words(found, members[0])
         fitting = {
             row
-            for row, (least, most, timed) in limits.items()
-            if any(least <= value <= most for value in _comparable(asked, timed=timed))
+            for row, band in limits.items()
+            if any(band.least <= value <= band.most for value in _comparable(asked, band, header))
         }
         if len(limits) > 1 and len(fitting) == 1:
             (row,) = fitting
             yield row, [other for other in limits if other != row]
 
 
-def _comparable(asked: Sequence[tuple[str, str | None]], *, timed: bool) -> list[float]:
-    """Return the numbers to compare with times, in days, or with others.
-
-    The latter are those without a unit of time or, if there are none, all: "my 7 year old".
-    """
-    if timed:
-        return [_value(number, unit) for number, unit in asked if unit]
-    plain = [number for number, unit in asked if not unit] or [number for number, _ in asked]
-    return [_value(number) for number in plain]
+def _comparable(asked: Sequence[_Amount], band: _Band, header: set[str]) -> Iterator[float]:
+    """Yield the numbers that a band may be for: of its unit or of a word in the header of its column."""
+    for amount in asked:
+        if band.unit in _DAYS:
+            if amount.days is not None:
+                yield amount.days
+        elif amount.sign == band.sign and (
+            amount.word == band.unit if band.unit else header.intersection(stems_of(amount.word))
+        ):
+            yield amount.number
 
 
 def _table(found: Match, row: int) -> tuple[int, int] | None:
@@ -71,26 +101,41 @@ def _table(found: Match, row: int) -> tuple[int, int] | None:
     return (s, unit.group) if unit.kind == "row" else None
 
 
-def _limits(found: Match, row: int) -> tuple[float, float, bool] | None:
-    """Return the least and most number of a row's first cell, and whether they are times, in days."""
+def _first_cell(found: Match, s: int, u: int) -> str:
+    return found.sources[s].structure.of(u).strip("| \t").split("|")[0].strip()
+
+
+def _header_words(found: Match, row: int) -> set[str]:
     s, u = found.places[row]
-    cell = found.sources[s].structure.of(u).strip("| \t").split("|")[0].strip()
+    over = found.sources[s].structure.units[u].over
+    return set(stems_of(_first_cell(found, s, over))) if over is not None else set()
+
+
+def _limits(found: Match, row: int) -> _Band | None:
+    cell = _first_cell(found, *found.places[row])
     band = _BAND.fullmatch(cell)
     if band is None or TIME.search(cell):
         return None
-    before, first, unit, second, last_unit, after = band.groups()
-    before, words = (before or "").lower(), f"{before or ''} {after or ''}".lower()
-    timed = unit is not None or last_unit is not None
-    low = _value(first, unit or last_unit)
+    before, sign, first, unit, last_sign, second, last_unit, after = (
+        (part or "").lower() for part in band.groups()
+    )
+    low = _amount(sign or last_sign, first, unit or last_unit)
+    least = low.number if low.days is None else low.days
+    kind = low.word if low.days is None else low.word.removesuffix("s")
+    words = f"{before} {after}"
     if second:
-        high = _value(second, last_unit)
-        return (low, high, timed) if low <= high and (last_unit or not unit) else None
+        high = _amount(sign or last_sign, second, last_unit or unit)
+        most = high.number if high.days is None else high.days
+        alike = high.word == low.word or (low.days is not None and high.days is not None)
+        return _Band(least, most, low.sign, kind) if least <= most and alike else None
     if any(word in words for word in _UPWARDS):
-        return (math.nextafter(low, math.inf) if before in _BEYOND else low), math.inf, timed
+        least = math.nextafter(least, math.inf) if before in _BEYOND else least
+        return _Band(least, math.inf, low.sign, kind)
     if any(word in words for word in _DOWNWARDS):
-        return -math.inf, (math.nextafter(low, -math.inf) if before in _BEYOND else low), timed
+        most = math.nextafter(least, -math.inf) if before in _BEYOND else least
+        return _Band(-math.inf, most, low.sign, kind)
     return None
 
 
-def _value(number: str, unit: str | None = None) -> float:
-    return float(number.replace(",", "")) * _DAYS.get((unit or "").lower(), 1.0)
+def _amount(sign: str, number: str, word: str | None) -> _Amount:
+    return _Amount(sign, float(number.replace(",", "")), (word or "").lower())

@@ -128,7 +128,7 @@ def members_of(units: Units, lead: int) -> list[int]:
 
 
 def rest_of_lists(found: Match, kept: Mapping[tuple[int, int], float]) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists if the question, their heading or most quotes ask for them.
+    """Yield all items of short lists that a question asks for, or of which enough are quoted.
 
     Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
     says what the question asks.

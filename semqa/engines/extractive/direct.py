@@ -7,14 +7,15 @@ meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Ba
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
 from semqa.engines.extractive.lexicon import language_of, stem
 from semqa.engines.extractive.matching import TIME, question_terms, stems_of
-from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -275,9 +276,13 @@ def _texts(found: Match) -> list[str]:
 
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
-    r"(?<=[\w,;]\s)(?!(?:Dr|Mr|Mrs|Ms|OK|Prof)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
+    r"(?<=[\w,;]\s)(?!(?:Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
+    r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""
+_RUN = re.compile(r"\w+(?:-\w+)*")
+MOST_NAMES = 10
+"""Maximum number of names that are looked for."""
 MOST_INITIALS = 5
 """Maximum number of letters of an abbreviation."""
 ALIKE = 80
@@ -294,29 +299,41 @@ def missing_names(question: str, texts: Sequence[str]) -> list[str]:
     codes = dict.fromkeys(_CODE.findall(question))
     known = " ".join(map(_plain, texts)) if codes else ""
     missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
-    names = [name for name in _NAME.finditer(question) if not TIME.fullmatch(name[1])]
+    names = {
+        name[0]: name
+        for name in _NAME.finditer(question)
+        if not TIME.fullmatch(name[1]) and name[1] not in codes
+    }
     if names and language_of(question) is None and 2 * len(names) < len(question.split()):
-        words = {word for text in texts for word in split_words(text)}
+        runs = {run for text in texts for run in _RUN.findall(text)}
+        words = {_plain(word) for run in runs for word in (run, *run.split("-"))}
         missing += [
             name[0] if name[2] else name[1]
-            for name in names
-            if not all(_is_named(part, words, texts) for part in re.split(r"[-_]+", name[1]))
+            for name in islice(names.values(), MOST_NAMES)
+            if not all(_is_named(part, words, texts) for part in _parts(name[1], words))
             or (name[2] and name[2] not in words)
         ]
     return missing
 
 
+def _parts(name: str, words: set[str]) -> list[str]:
+    """Return the parts of a name with hyphens, such as "Off-Peak", unless the texts have it as one word."""
+    return [name] if _plain(name) in words else name.split("-")
+
+
 def _is_named(name: str, words: set[str], texts: Sequence[str]) -> bool:
     """Whether a name, another form of it or what it abbreviates is in the texts."""
-    form = name.lower()
-    base = form.rstrip("s")
+    form = _plain(name)
+    base = form.rstrip("s") or form
     if form in words or any(word.startswith(base) for word in words):
         return True
     if name.isupper() and len(name) <= MOST_INITIALS:
         initials = re.compile(rf"\b{'[a-z]*[ -]'.join(form)}", re.IGNORECASE)
         return any(map(initials.search, texts))
-    return process.extractOne(form, words, scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
+    like = [word for word in words if word[:1] == form[:1] and abs(len(word) - len(form)) < 3]
+    return process.extractOne(form, like, scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).lower()
+    """Return the letters and digits of a text, without accents and case."""
+    return re.sub(r"[\W_]+", "", normalize("NFKD", text)).lower()

@@ -23,7 +23,6 @@ from semqa.engines.extractive.judging import blend, judge, select
 from semqa.engines.extractive.layout import WORD, Quoted, count_words, layout, quoted_unit
 from semqa.engines.extractive.matching import (
     DURATION,
-    TIME,
     match,
     question_terms,
     read_units,
@@ -41,6 +40,10 @@ if TYPE_CHECKING:
     from semqa.retrieval.encoder import SentenceEncoder
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "read", "write"]
+
+UNSURE = 0.4
+"""Chance that documents do not answer if what they say has not the kind of answer asked for. It takes
+the tick, but does not make the engine abstain, because what answers may be said in other ways."""
 
 MOST_BESIDE = 10
 """Number of units around the best one in which a part such as "and when is it?" may be answered."""
@@ -60,8 +63,13 @@ _NEXT_PART = re.compile(
     r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
     re.IGNORECASE,
 )
+_WHEN = re.compile(
+    r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|daily|weekly|"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Jan(?:uary)?|Feb(?:ruary)?|March|April|May|June|July|"
+    r"Aug(?:ust)?|Sept(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
+)
 _FOLLOW_UPS = (
-    (re.compile(r"\bwhen\b", re.IGNORECASE), TIME),
+    (re.compile(r"\bwhen\b", re.IGNORECASE), _WHEN),
     (re.compile(r"\bhow much\b", re.IGNORECASE), re.compile(r"[£$€\d]")),
     (re.compile(r"\bhow long\b", re.IGNORECASE), DURATION),
 )
@@ -219,8 +227,9 @@ def _check_kind(
     texts = [sources[each.source - 1].text[each.start : each.end] for each in quoted]
     for s, u in map(found.places.__getitem__, select(judgement.chances)):
         texts += found.sources[s].above[u]
-    lacking = (chance for kind, chance in kinds if not any(map(kind.search, texts)))
-    return replace(judgement, unanswerable=max(judgement.unanswerable, *lacking, 0.0))
+    if all(any(map(kind.search, texts)) for kind in kinds):
+        return judgement
+    return replace(judgement, unanswerable=max(judgement.unanswerable, UNSURE))
 
 
 def _parts(question: str) -> list[str]:
