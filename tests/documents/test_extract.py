@@ -674,7 +674,7 @@ def test_numbers_before_indented_lines_are_items() -> None:
         *[
             written(x, 700 - 14 * i, text)
             for i, line in enumerate(scores)
-            for x, text in zip((72, 90), line, strict=True)
+            for x, text in zip((72, 95), line, strict=True)
         ],
     )
     assert "." not in found
@@ -1093,8 +1093,9 @@ def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
     button = f"<button aria-expanded=false>What is the price?</button><div>{answer}</div>"
     assert _page(button) == f"###### What is the price?\n\n{answer}"
     assert _page("<button>Send</button><div>Short.</div>") == "Short."
-    details = f"<details><summary>If you move</summary>{answer}</details>"
-    assert _page(details + f"<p>{answer}</p>").count(answer) == 2
+    details = f"<details><summary>If you move</summary><p>{answer}</p></details>"
+    assert _page(details) == f"###### If you move\n\n{answer}"
+    assert _page(f"<button aria-expanded=false>Menu</button><nav>{answer}</nav>Hello.") == "Hello."
 
 
 def test_what_is_only_decoration_is_left_out() -> None:
@@ -1120,10 +1121,17 @@ def test_elements_that_look_like_a_table_or_list_are_one() -> None:
     assert _page(steps) == "1. Print the label.\n2. Pack it.\n3. Post it."
     striped = "".join(f"<div class={n % 2}>{'<b>x</b>' * 3}</div>" for n in range(4))
     assert _page(f"<div>{striped}</div>").startswith("|  |  |  |\n| --- |")
+    hidden = prices.replace("<div><div>Ship", "<div hidden><div>Ship")
+    assert "Ship" not in _page(hidden)
     between = prices.replace("</div></div><div><div>Van", "</div></div>Or:<div><div>Van")
     assert "Or:" in _page(between)
     cards = rows(*(("Ann", f"Ann has worked for us for {n} years. " * 3) for n in range(3, 6)))
     assert "|" not in _page(cards)
+
+
+def test_a_table_for_layout_is_blocks() -> None:
+    cells = "<td>Call<br>555-0163</td><td>Write<br>Dock 3</td>"
+    assert _page(f"<table><tr>{cells}</table>") == "Call\n555-0163\n\nWrite\nDock 3"
 
 
 def test_words_that_only_their_style_parts_are_apart() -> None:

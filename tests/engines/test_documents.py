@@ -596,7 +596,7 @@ def test_names_may_be_written_in_other_ways() -> None:
 
 def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:
     text = (
-        "## Phase 1\n\nFrom 4 to 29 May the racks are put up.\n\nBea leads it.\n\n"
+        "## Phase 1\n\nFrom 4 to 29 May the racks are put up.\n\nThe hall is shut.\n\nBea is the lead.\n\n"
         "## Phase 2\n\nGreer leads it.\n"
     )
     first = engine().attempt("Who leads phase 1, and when is it?", [Source(text)])
@@ -664,7 +664,8 @@ def test_a_list_below_a_heading_is_completed() -> None:
         "- Final sale items (the price ends in .97)\n- Monogrammed goods\n- Candles that were lit\n\n"
         "## Postage\n\nPostage costs £3."
     )
-    assert len(quotes("Which goods can not be sent back?", text, encoder=TUNED_ENCODER)) >= 5
+    question = "Are earrings among what cannot be returned?"
+    assert len(quotes(question, text, encoder=TUNED_ENCODER)) >= 5
 
 
 @pytest.mark.parametrize(

@@ -207,9 +207,9 @@ class _Text:
         return "".join(self._parts).strip()
 
     def _is_left_out(self, element: Any, tag: str) -> bool:
-        """Whether an element is no text of the page: hidden, a cookie notice, a control, or a jump.
+        """Whether to leave out an element: hidden, a cookie notice, a control or a jump.
 
-        Before the ``h1``, links and breadcrumbs are none either.
+        Links and breadcrumbs before the ``h1`` are left out too.
         """
         before = self._around and element not in self._around and tag in _BEFORE_HEADING
         return (
@@ -546,7 +546,7 @@ def _is_section_title(element: Any, tag: str) -> bool:
 
 
 def _grid(element: Any) -> list[list[Any]]:
-    """Return the cells of each row of a table made of other elements; empty if it is none.
+    """Return the cells of each row of a table made of other elements; empty for anything else.
 
     Its rows have equally many short cells without blocks; of two cells, the first is shorter.
     """
