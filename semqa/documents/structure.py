@@ -64,6 +64,8 @@ _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
+_RULED = re.compile(r"\s*([-=*_~])\1{2,} +(\w.{,78}?) +\1{3,}\s*")
+"""A heading between rules, "--- Day one ---"."""
 _BARE_NUMBER = re.compile(r"\d{1,2}")
 """The number of a step or page on a line of its own."""
 _BLANKS = re.compile(r"\.{6,}|_{5,}|…{3,}")
@@ -113,7 +115,7 @@ _ABBREVIATION = re.compile(
 )
 """Abbreviations, among them initials and pairs of letters such as "a.m." and "z. B."."""
 _BEFORE_NUMBERS = re.compile(
-    r"(?:\b(?:nos?|nr|núm|art|abs|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|v|ver|vol|bd|pp?|págs?|"
+    r"(?:\b(?:nos?|nr|núm|arr|art|abs|ca|dep|est|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|qty|ref|v|ver|vol|bd|pp?|págs?|"
     r"tel|tél|jan|janv|feb|févr?|mar|apr|jun|jul|juill?|aug|sept?|oct|okt|nov|dec|déc|dez)|str)\.$",
     re.IGNORECASE,
 )
@@ -403,6 +405,9 @@ class _Reader:
         if mark := _HEADING.match(line.text):
             end = line.start + len(line.text.rstrip(" \t#"))
             self._add_heading(line.start + mark.end(), end, len(mark[1]))
+            return at + 1
+        if ruled := _RULED.fullmatch(line.text):
+            self._add_heading(line.start + ruled.start(2), line.start + ruled.end(2), 4)
             return at + 1
         if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
             self._add_heading(line.start, line.end, level)

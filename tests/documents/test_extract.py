@@ -925,6 +925,30 @@ def test_a_row_of_several_lines_is_one_where_other_rows_are_ruled() -> None:
     assert found.split("\n")[-1] == "| Chairs and tables | Book with the town | Costs up to 38 |"
 
 
+def test_rows_are_one_where_most_have_several_lines() -> None:
+    lines = [
+        ("Vicar", "Years", "Known for"),
+        *[("Ann", "1538-", "Changed her faith"), ("Thorne", "1561", "four times")],
+        ("Jo Kettle", "1644", "Whitewash"),
+        *[("Gus", "1803-", "Kept bees"), ("Loveday", "1849", "in the vestry")],
+        ("Edith Marlow", "1996", "The roof"),
+    ]
+    found = drawn_pdf(
+        grid([70, 170, 270, 370], [700, 680, 648, 628, 596, 576]),
+        *[
+            written(72 + 100 * i, y, text)
+            for y, row in zip((686, 668, 654, 634, 616, 602, 582), lines, strict=True)
+            for i, text in enumerate(row)
+        ],
+    )
+    assert found.split("\n")[2:] == [
+        "| Ann Thorne | 1538-1561 | Changed her faith four times |",
+        "| Jo Kettle | 1644 | Whitewash |",
+        "| Gus Loveday | 1803-1849 | Kept bees in the vestry |",
+        "| Edith Marlow | 1996 | The roof |",
+    ]
+
+
 def test_a_note_mark_is_no_text_and_does_not_end_its_line() -> None:
     line = "BT /F1 12 Tf 72 700 Td (no more than 120 litres) Tj 4 Ts /F1 7 Tf (1) Tj 0 Ts /F1 12 Tf"
     assert drawn_pdf(f"{line} (. Ask first.) Tj ET") == "no more than 120 litres. Ask first."

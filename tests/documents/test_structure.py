@@ -41,6 +41,12 @@ def test_headings_need_no_marks() -> None:
     assert headings(text, "Give notice.")[-1] == "4. Ending it."
 
 
+def test_headings_may_stand_between_rules() -> None:
+    text = "Notes\n\n--- Candidate A: Ann Lee ---\nTue 10:00\n\nDrives.\n\n=== B ===\n\nWalks."
+    assert headings(text, "Drives.")[-1] == "Candidate A: Ann Lee"
+    assert headings(text, "Walks.")[-1] == "B"
+
+
 def test_a_signature_is_not_a_heading() -> None:
     text = "Dear Ann,\n\nIt is booked.\n\nSam\n\nFrom: Ann\nTo: Sam\n\nThank you very much."
     assert headings(text, "Thank you very much.") == ["From: Ann"]
@@ -292,6 +298,12 @@ def test_each_field_of_a_head_is_a_unit() -> None:
     structure = read_structure(text)
     texts = [text[unit.start : unit.end] for unit in structure.units]
     assert texts[-2:] == ["Present: Ada Wren (chair), Tom\nOrr", "Excused: Petra Vogl"]
+
+
+def test_a_time_of_departure_ends_no_sentence() -> None:
+    text = "Yufu express, dep. 9:17, arr. 11:30, car 2. Lunch is sold on board."
+    assert units(text)[-1] == ("sentence", "Lunch is sold on board.")
+    assert len(units(text)) == 2
 
 
 def test_sentences_end_at_the_stops_of_other_scripts() -> None:

@@ -141,7 +141,8 @@ class Table:
             texts, roots = [joined, *texts[2:]], roots[1:]
         least = _MIN_FILLED if len(roots) <= _FEW_ROWS else 1.0
         unruled = [self._unruled(row, least) if i else [] for i, row in enumerate(roots)]
-        if 2 * sum(map(bool, unruled)) < len(roots) - 1:
+        wrapped = len(roots) > _FEW_ROWS and any(map(_is_wrapped, unruled))
+        if wrapped or 2 * sum(map(bool, unruled)) < len(roots) - 1:
             unruled = [[]] * len(roots)  # where others are ruled, several lines are one row
         texts = [some for rows, text in zip(unruled, texts, strict=True) for some in rows or [text]]
         used = [c for c in range(count) if any(row[c] for row in texts)]
@@ -232,6 +233,15 @@ def _covers(box: Box, place: float, axis: int) -> bool:
     return box[axis] - 1 <= place <= box[axis + 2] + 1
 
 
+def _is_wrapped(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a cell goes on in the row below, as in "Kept bees," and "founded the school"."""
+    return any(
+        bool(above) and (above[-1] in "-–" or (above[0].isupper() and below[:1].islower()))
+        for row, after in pairwise(rows)
+        for above, below in zip(row, after, strict=True)
+    )
+
+
 def _joined(lines: Iterable[str]) -> str:
     text = ""
     for each in lines:
@@ -240,6 +250,8 @@ def _joined(lines: Iterable[str]) -> str:
         if text[-2:-1].isalpha() and text[-1] == "-" and line[:1].islower():
             single = not text[-3:-2].isalpha()  # as in "e-mail"
             text = text + line if single else text[:-1] + line
+        elif text[-2:-1].isalnum() and text[-1] in "-–" and line[:1].isalnum():
+            text += line
         else:
             text = f"{text} {line}".strip()
     return text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.engines.extractive.lexicon import related, stem
-from semqa.engines.extractive.matching import expects_kind, question_terms, stems_of
+from semqa.engines.extractive.matching import DURATION, TIME, expects_kind, question_terms, stems_of
 from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ _KINDS = tuple(
             r"moment|month|night|quarter|season|second|term|time|week|year)s?\b|"
             r"\b(?:after|always|away|before|between|daily|end|ever|forever|from|immediately|indefinitely|"
             r"lasts?|midnight|noon|once|overnight|permanent(?:ly)?|till|until)\b",
+        ),
+        (
+            r"\bhow many\b",
+            rf"(?<![\d.,/:])(?!(?:19|20)\d\d\b)\d|\b(?:{_NUMBER_WORDS}|both|couple|dozens?|few|no|nobody|none|once|"
+            r"pair|quarter|several|single|third|twice|unlimited|zero)\b",
+        ),
+        (
+            r"^\W*(?:(?:and|so) )?when\b",
+            rf"{TIME.pattern}|{DURATION.pattern}|\d|\b(?:after(?:noon|wards)?|already|always|as soon|autumn|before|"
+            r"beginning|christmas|dates?|days?|during|earlier|easter|end|evening|ever|every|fall|first|follow\w*|if|"
+            r"last|later|months?|morning|never|next|night|now|on arrival|once|since|soon|spring|start|still|summer|"
+            r"then|times?|until|upon|weeks?|when|whenever|while|winter|within|years?)\b",
         ),
         (
             r"\b(?:mobile|phone|tel|telephone) number\b|\bnumber (?:can|do|should) (?:I|we) (?:call|ring)\b",
@@ -110,7 +122,7 @@ def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> di
 
 
 def kinds_of_answer(question: str) -> list[re.Pattern[str]]:
-    """Return what any answer to a question for a reason, price, duration or phone number has.
+    """Return what any answer to a question for a reason, price, duration, number or time has.
 
     Example:
         >>> (duration,) = kinds_of_answer("How long is a tour?")

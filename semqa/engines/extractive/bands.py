@@ -27,6 +27,19 @@ _BAND = re.compile(
     re.IGNORECASE,
 )
 _DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
+_SAME = {
+    **dict.fromkeys(("pound", "pounds", "lbs"), "lb"),
+    **dict.fromkeys(("kgs", "kilo", "kilos", "kilogram", "kilograms", "kilogrammes"), "kg"),
+    **dict.fromkeys(("gram", "grams", "grammes"), "g"),
+    **dict.fromkeys(("kilometre", "kilometres", "kilometer", "kilometers"), "km"),
+    **dict.fromkeys(("metre", "metres", "meter", "meters"), "m"),
+    **dict.fromkeys(("centimetre", "centimetres", "centimeter", "centimeters"), "cm"),
+    **dict.fromkeys(("litre", "litres", "liter", "liters"), "l"),
+    **dict.fromkeys(("mile", "miles"), "mi"),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs"), "h"),
+    **dict.fromkeys(("minute", "minutes", "mins"), "min"),
+}
+"""Units by other names for them."""
 _UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older")
 _DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger")
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
@@ -90,7 +103,9 @@ def _comparable(asked: Sequence[_Amount], band: _Band, header: set[str]) -> Iter
             if amount.days is not None:
                 yield amount.days
         elif amount.sign == band.sign and (
-            amount.word == band.unit if band.unit else header.intersection(stems_of(amount.word))
+            amount.word == band.unit
+            if band.unit
+            else header & {amount.word, *stems_of(amount.word)}
         ):
             yield amount.number
 
@@ -108,7 +123,10 @@ def _first_cell(found: Match, s: int, u: int) -> str:
 def _header_words(found: Match, row: int) -> set[str]:
     s, u = found.places[row]
     over = found.sources[s].structure.units[u].over
-    return set(stems_of(_first_cell(found, s, over))) if over is not None else set()
+    if over is None:
+        return set()
+    words = re.findall(r"\w+", _first_cell(found, s, over).lower())
+    return {*stems_of(" ".join(words)), *(_SAME.get(word, word) for word in words)}
 
 
 def _limits(found: Match, row: int) -> _Band | None:
@@ -138,4 +156,5 @@ def _limits(found: Match, row: int) -> _Band | None:
 
 
 def _amount(sign: str, number: str, word: str | None) -> _Amount:
-    return _Amount(sign, float(number.replace(",", "")), (word or "").lower())
+    unit = (word or "").lower()
+    return _Amount(sign, float(number.replace(",", "")), _SAME.get(unit, unit))

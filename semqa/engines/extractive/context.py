@@ -77,6 +77,11 @@ _REPLIED = re.compile(
 )
 """The sentence after "Ann asked whether …"."""
 
+_DATED = re.compile(
+    r"[^.?!]{2,60}?\b(?:(?:19|20)\d\d|\d{1,2}[:.]\d\d|ago|today|yesterday)\b", re.IGNORECASE
+)
+"""The name and date above a comment."""
+
 _CASE = re.compile(
     r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
     r"at least|between|up to)\b[^.:]{,40}: \S",
@@ -210,8 +215,8 @@ def needed_by(units: Units, u: int) -> list[int]:
                 break
             out.append(at)
             at = _neighbour(units, at, step)
-    if after is None and units.texts[u].endswith("?"):
-        after = _reply(units, u)
+    if units.texts[u].endswith("?"):
+        out += _reply(units, u)
     if after is not None and (
         (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
         or _ASKS_OR_DENIES.search(units.texts[u])
@@ -258,12 +263,22 @@ def _rest(units: Units, u: int) -> list[int]:
     return out
 
 
-def _reply(units: Units, u: int) -> int | None:
-    """Return the unit after a question at the end of its paragraph, if it is under the same headings."""
+def _reply(units: Units, u: int) -> list[int]:
+    """Return what follows a question: the next post, or the sentence after its paragraph."""
     found = units.structure.units
-    if u + 1 < len(found) and found[u].kind == found[u + 1].kind == "sentence":
-        return u + 1 if found[u].headings == found[u + 1].headings else None
-    return None
+    last = u
+    while (after := _neighbour(units, last, 1)) is not None:
+        last = after
+    if not (last + 1 < len(found) and found[u].kind == "sentence" and last <= u + 2):
+        return []
+    reply = found[last + 1]
+    if reply.kind in ("item", "heading") and _DATED.match(units.texts[last + 1]):
+        groups = {reply.group, *(unit.group for unit in found[last + 2 : last + 3])} - {-1}
+        below = range(last + 2, min(last + 5, len(found)))
+        return [*range(u + 1, last + 2), *(v for v in below if found[v].group in groups)]
+    if reply.kind == "sentence" and reply.headings == found[u].headings and last == u:
+        return [last + 1]
+    return []
 
 
 def _neighbour(units: Units, u: int, step: int) -> int | None:

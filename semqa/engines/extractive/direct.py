@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["ASKS_HOW", "direct_rows", "missing_names"]
+__all__ = ["ASKS_HOW", "direct_rows", "elsewhere", "missing_names"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -274,12 +274,50 @@ def _texts(found: Match) -> list[str]:
     return [found.sources[s].texts[u] for s, u in found.places]
 
 
+def elsewhere(found: Match) -> list[int]:
+    """Return the rows under headings beside those with a name that the question has.
+
+    They are about something else: in "What went wrong at Ann's show?", what is below "Bo Lee".
+    """
+    asked = {_base(word) for word in _RUN.findall(found.question) if len(word) > 2}
+    paths = [(found.sources[s].title, *found.sources[s].above[u]) for s, u in found.places]
+    heads = {
+        text: set(map(_base, _CAPITALISED.findall(text))) & asked for p in paths for text in p[1:]
+    }
+    named = set().union(*heads.values())
+    if not named:
+        return []
+    runs = {run for source in found.sources for run in _RUN.findall(source.structure.text)}
+    names = sorted(n for n in named if not any(run.startswith(n) for run in runs))[:MOST_NAMES]
+    about = {
+        path[:at]
+        for path in paths
+        for at, text in enumerate(path)
+        if not heads.get(text, set()).isdisjoint(names)
+    }
+    return [
+        row
+        for row, (path, (s, u)) in enumerate(zip(paths, found.places, strict=True))
+        if any(path[:at] in about for at in range(1, len(path)))
+        and not any(
+            re.search(rf"\b{re.escape(name)}", text, re.IGNORECASE)
+            for name in names
+            for text in (*path, found.sources[s].groups[u])
+        )
+    ]
+
+
+def _base(word: str) -> str:
+    return word.lower().removesuffix("s").rstrip("'’")
+
+
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
     r"(?<=[\w,;]\s)(?!(?:Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
     r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""
+_CAPITALISED = re.compile(r"\b[A-Z][\w-]*")
 _RUN = re.compile(r"\w+(?:-\w+)*")
 MOST_NAMES = 10
 """Maximum number of names that are looked for."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.bands import bands
-from semqa.engines.extractive.direct import direct_rows
+from semqa.engines.extractive.direct import direct_rows, elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +31,9 @@ SHARE = 0.4
 MOST = 10
 """Maximum number of quoted units, not counting context."""
 
+
+ELSEWHERE = 0.05
+"""Factor of the probability of units about something else than the question names."""
 
 DIRECT, BESIDE = 0.95, 0.4
 """Probability of a unit that answers by its form, and factor of the others beside it."""
@@ -190,6 +193,8 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
+    others = elsewhere(found)
+    chances[others], relevance[others] = ELSEWHERE * chances[others], ELSEWHERE * relevance[others]
     fitting = []
     for row, beside in bands(found, select(chances)):
         fitting.append(row)
