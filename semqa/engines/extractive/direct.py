@@ -277,34 +277,43 @@ def _texts(found: Match) -> list[str]:
 def elsewhere(found: Match) -> list[int]:
     """Return the rows under headings beside those with a name that the question has.
 
-    They are about something else: in "What went wrong at Ann's show?", what is below "Bo Lee".
+    They are about something else: in "What went wrong at Ann's show?", what is below "Candidate: Bo
+    Lee", but not below "Safety". Such headings begin with the same word.
     """
     asked = {_base(word) for word in _RUN.findall(found.question) if len(word) > 2}
     paths = [(found.sources[s].title, *found.sources[s].above[u]) for s, u in found.places]
-    heads = {
-        text: set(map(_base, _CAPITALISED.findall(text))) & asked for p in paths for text in p[1:]
+    named = {
+        text: {_base(word) for word in _CAPITALISED.findall(text)[1:]} & asked
+        for path in paths
+        for text in path[1:]
     }
-    named = set().union(*heads.values())
-    if not named:
+    if not any(named.values()):
         return []
-    runs = {run for source in found.sources for run in _RUN.findall(source.structure.text)}
-    names = sorted(n for n in named if not any(run.startswith(n) for run in runs))[:MOST_NAMES]
+    texts = [source.texts[u] for source in found.sources for u in source.content]
+    runs = {run for text in texts for run in _RUN.findall(text)}
+    within = {_base(name) for text in texts for name in _WITHIN.findall(text)}
+    known = within.intersection(*[set().union(*named.values())])
+    names = sorted(n for n in known if not any(run.startswith(n) for run in runs))[:MOST_NAMES]
     about = {
-        path[:at]
+        (path[:at], _first(text))
         for path in paths
         for at, text in enumerate(path)
-        if not heads.get(text, set()).isdisjoint(names)
+        if not named.get(text, set()).isdisjoint(names) and not _first(text).endswith(":")
     }
     return [
         row
         for row, (path, (s, u)) in enumerate(zip(paths, found.places, strict=True))
-        if any(path[:at] in about for at in range(1, len(path)))
+        if any((path[:at], _first(path[at])) in about for at in range(1, len(path)))
         and not any(
             re.search(rf"\b{re.escape(name)}", text, re.IGNORECASE)
             for name in names
             for text in (*path, found.sources[s].groups[u])
         )
     ]
+
+
+def _first(text: str) -> str:
+    return text.split(maxsplit=1)[0] if text else ""
 
 
 def _base(word: str) -> str:
@@ -317,6 +326,7 @@ _NAME = re.compile(
     r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""
+_WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
 _CAPITALISED = re.compile(r"\b[A-Z][\w-]*")
 _RUN = re.compile(r"\w+(?:-\w+)*")
 MOST_NAMES = 10
