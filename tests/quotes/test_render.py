@@ -260,6 +260,16 @@ def test_terminal_escapes_control_characters() -> None:
     assert "<U+001B>" in shown
 
 
+def test_sources_are_shown_below_what_introduces_them() -> None:
+    source = Source("| 14 | Curtain | 480 |", "Budget", context="Ann <Lee>\nLine | Item | Cost\x1b")
+    answer = QuotedAnswer.parse("[ 1 14 | Curtain | 480 ]", [source])
+    shown = " ".join(to_ansi(answer, color=False).split())
+    assert "Budget › Ann <Lee> › Line | Item | Cost<U+001B> — " in shown
+    page = to_html(answer)
+    assert "Ann &lt;Lee&gt; › Line | Item | Cost" in page
+    assert "\x1b" not in page
+
+
 def test_safe_text_converts_windows_line_ends_and_shows_lone_returns() -> None:
     assert safe_text("a\r\nb\rc") == "a\nb<U+000D>c"
 

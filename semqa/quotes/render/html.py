@@ -58,6 +58,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
             {
                 "number": number,
                 "title": quoted_pieces(answer, number, "title") if source.title else [],
+                "context": source.context.split("\n") if source.context else [],
                 "body": quoted_pieces(answer, number, "body"),
                 "url": web_address(source.url),
                 "quoted": any(q.verified and q.source == number for q in quotes),

@@ -124,11 +124,12 @@ def sources_text(answer: QuotedAnswer) -> Text:
             text.append(f"(relevance {percent(max(scores))}) ", style="dim")
         fields = [quoted_pieces(answer, number, "title")] if source.title else []
         body = quoted_pieces(answer, number, "body")
+        above = [safe_text(line) for line in source.context.split("\n") if line]
         if any(piece.quotes for piece in body) or not source.title:
             fields.append(excerpt(body, _CONTEXT))
         for at, pieces in enumerate(fields):
             if at:
-                text.append(" — ")
+                text.append(f" › {' › '.join(above)} — " if above else " — ")
             for place, piece in enumerate(pieces):
                 if piece.cut:
                     gap = "… " if not place else " …" if place + 1 == len(pieces) else " … "
