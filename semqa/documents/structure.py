@@ -702,7 +702,8 @@ class _Reader:
         for start, stop in self._with_labels(block[at].start, block[last - 1].end):
             blank = sum(len(found[0]) for found in _BLANKS.finditer(self.text, start, stop))
             number = _BARE_NUMBER.fullmatch(self.text, start, stop) and not self._asks_for_value()
-            kind: Kind = "meta" if number or 2 * blank > stop - start else "sentence"
+            form = 2 * blank > stop - start or "_____" in self.text[start:stop]
+            kind: Kind = "meta" if number or form else "sentence"
             self._add(start, stop, kind, over, self._group)
         return last
 

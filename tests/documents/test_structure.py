@@ -517,8 +517,12 @@ def test_a_price_is_no_heading() -> None:
 
 
 def test_a_line_to_fill_in_is_no_content() -> None:
-    text = "The meeting closed at nine.\n\nSigned ............ Mayor Date ..........\n"
-    assert [unit.kind for unit in read_structure(text).units] == ["sentence", "meta"]
+    text = (
+        "The meeting closed at nine.\n\nSigned ............ Mayor Date ..........\n\n"
+        "My child ______________ in room _____ may go on the trip.\n\nSoup of the day .......... £5\n"
+    )
+    kinds = [unit.kind for unit in read_structure(text).units]
+    assert kinds == ["sentence", "meta", "meta", "sentence"]
 
 
 def test_a_question_of_a_form_keeps_its_answer() -> None:
