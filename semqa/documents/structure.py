@@ -242,6 +242,8 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     following = _first_letter(text, after)
     if following in _BOXES and stop[0][-1] in "?？":
         return False  # a question of a form, with its answer
+    if _BLANKS.match(stop[0]):
+        return False  # the dots between a dish and its price
     if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":
