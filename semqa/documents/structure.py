@@ -70,6 +70,8 @@ _BARE_NUMBER = re.compile(r"\d{1,2}")
 """The number of a step or page on a line of its own."""
 _BLANKS = re.compile(r"\.{6,}|_{5,}|…{3,}")
 """Blanks to fill in, as in "Signed ........"."""
+_LEADER = re.compile(r"\.{3,}[ \t]*[£$€]?\d[\d.,:]*+[ \t]*\w{0,6}(?=\s*(?:\n|\Z))")
+"""The dots between a dish and its price at the end of a line."""
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
 )
@@ -242,8 +244,8 @@ def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     following = _first_letter(text, after)
     if following in _BOXES and stop[0][-1] in "?？":
         return False  # a question of a form, with its answer
-    if _BLANKS.match(stop[0]):
-        return False  # the dots between a dish and its price
+    if _LEADER.match(text, stop.start()):
+        return False
     if following != following.title():  # Georgian letters have no title case
         return False
     if stop[0][0] != ".":
@@ -495,6 +497,8 @@ class _Reader:
             return True
         if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
             return False
+        if _LEADER.search(above, max(0, len(above) - 80)):
+            return True
         if _GOES_ON.search(above, max(0, len(above) - 8)):
             return False
         if _has_columns(above):

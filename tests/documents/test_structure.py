@@ -519,10 +519,11 @@ def test_a_price_is_no_heading() -> None:
 def test_a_line_to_fill_in_is_no_content() -> None:
     text = (
         "The meeting closed at nine.\n\nSigned ............ Mayor Date ..........\n\n"
-        "My child ______________ in room _____ may go on the trip.\n\nSoup of the day .......... £5\n"
+        "My child ______________ in room _____ may go on the trip.\n\n"
+        "Soup of the day .......... £5\nFish and chips ... £14\nPie ...... £6.50\n"
     )
     kinds = [unit.kind for unit in read_structure(text).units]
-    assert kinds == ["sentence", "meta", "meta", "sentence"]
+    assert kinds == ["sentence", "meta", "meta", "sentence", "sentence", "sentence"]
 
 
 def test_a_question_of_a_form_keeps_its_answer() -> None:
