@@ -500,6 +500,13 @@ def test_what_is_below_the_name_of_somebody_else_is_left_out() -> None:
     assert len(quotes("What was the show that went wrong?", text)) == 2
 
 
+def test_a_single_item_is_no_list() -> None:
+    text = "# Fixes\n\n- A crash in the map editor.\n- Sounds that never stopped.\n\n# Thanks\n\nTo all."
+    answer = engine().attempt("What was the crash?", [Source(text)])
+    assert answer is not None
+    assert answer.marked == "[ 1 A crash in the map editor. ]"
+
+
 PLANS = """\
 # Plans
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -73,10 +74,14 @@ def layout(
     numbered = _numbered_from_one(quoted, sources)
     lines: list[str] = []
     last: Quoted | None = None
-    for each in _joined(quoted, sources):
+    joined = _joined(quoted, sources)
+    alone = {
+        source for source, count in Counter(each.source for each in joined).items() if count == 1
+    }
+    for each in joined:
         text = sources[each.source - 1].text[each.start : each.end]
-        listed = each.kind == "item" and (each.source, each.group) in numbered
-        number = _ITEM_NUMBER.match(text) if listed else None
+        in_order = each.kind == "item" and (each.source, each.group) in numbered
+        number = _ITEM_NUMBER.match(text) if in_order else None
         marks = " ".join(
             mark(each.source, part)
             for part in _quotable_parts(text[number.end() if number else 0 :])
@@ -91,7 +96,7 @@ def layout(
         if new_source and several and not named and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
         if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
-            bullet = each.kind == "item" and not NUMBERED.match(text)
+            bullet = each.kind == "item" and each.source not in alone and not NUMBERED.match(text)
             lines.append(f"- {marks}" if bullet else marks)
         else:
             lines[-1] += f" {marks}"
