@@ -41,7 +41,7 @@ _ASKS_FOR_ALL = re.compile(
 """A question for all items of a list, such as "What should we pack?"."""
 
 _PRONOUN = re.compile(
-    r"\W*(?:(?:(?:after|as soon as|once|until|when) )?(?:it|they|he|she)\b|"
+    r"\W*(?:(?:(?:after|as soon as|if|once|until|when) )?(?:it|they|he|she)\b|"
     r"(?:then|otherwise|after that|in that case)\b|"
     r"to \w+ (?:it|them|one)\b|during (?:the|this|that) (?:period|time|works?)\b|"
     r"(?:you|we) (?:can|may|must|need not|should) \w+ (?:it|them)\b|"
