@@ -15,8 +15,8 @@ VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings --timeo
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-models test-models-rest test-models-vllm test-vllm test-vllm-slow test-vllm-1 \
-  test-vllm-2 lint types check bench clean
+.PHONY: help demo quick test test-models test-models-rest test-models-vllm test-vllm test-vllm-1 test-vllm-2 \
+  test-vllm-server lint types check bench clean
 
 help:  ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,8 +63,13 @@ demo: $(VENV)/.core  ## Answer a question from the passages in examples/.
 	@$(PY) -m semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
 	  --format html --out build/demo.html
 
+# Otherwise each process of the tests compiles the constraint's code.
+$(VENV)/.warm: $(VENV)/.test
+	@$(PY) -c 'from semqa.decoding import warm_up; warm_up()'
+	@touch $@
+
 # One process per core, each with one thread.
-test: $(VENV)/.test  ## Run the tests.
+test: $(VENV)/.warm  ## Run the tests.
 	@echo "==> Running the tests"
 	@$(PY) -m pytest --numprocesses auto --dist worksteal
 
@@ -74,7 +79,7 @@ QUICK := $(addprefix tests/,engines metrics prompting quotes) \
   $(addprefix --ignore tests/engines/,model/test_encoding.py transformers vllm) \
   $(wildcard $(addprefix tests/decoding/test_,exact.py grammar.py policy.py vocabulary.py)) \
   $(addprefix tests/cli/test_,answer.py score.py verify.py)
-quick: $(VENV)/.test  ## Run the fast tests of the core: under a minute.
+quick: $(VENV)/.warm  ## Run the fast tests of the core: under a minute.
 	@SEMQA_TEST_EFFORT=0.1 $(PY) -m pytest --numprocesses auto --dist worksteal \
 	  -m 'not slow' $(QUICK)
 
@@ -90,24 +95,23 @@ $(VLLM)/.made: $(VLLM)/.locked pyproject.toml
 	@$(VLLM)/bin/python -m $(PIP_INSTALL) --no-deps --editable .
 	@touch $@
 
-# A process uses one of vLLM's two model runners. The kernels of the second one are interpreted, so
-# its slow tests take as long as all others.
+# A process uses one of vLLM's two model runners. Each is also tried in processes of its own: the
+# first one by semqa's engine, the second one by vLLM's server.
 VLLM_TEST = $(VLLM_PY) -m pytest $(VLLM_OPTIONS)
-VLLM_SLOW := $(addprefix tests/vllm/test_,engine.py hostile.py)
-VLLM_REST := $(addprefix tests/vllm/test_,server.py set_ups.py)
+VLLM_BOTH := $(addprefix tests/vllm/test_,engine.py hostile.py set_ups.py)
 test-vllm: $(VLLM)/.warm  ## Run the tests in vLLM, with both model runners.
 	@echo "==> Running the tests in vLLM, two parts at a time; each part is shown when it ends"
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going --output-sync=target \
-	  test-vllm-slow test-vllm-1 test-vllm-2
-
-test-vllm-slow: $(VLLM)/.warm
-	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_SLOW)
+	  test-vllm-2 test-vllm-1 test-vllm-server
 
 test-vllm-1: $(VLLM)/.warm
-	@SEMQA_TEST_RUNNER=1 $(VLLM_TEST) tests/vllm tests/engines/vllm
+	@SEMQA_TEST_RUNNER=1 $(VLLM_TEST) $(VLLM_BOTH) tests/engines/vllm/test_engine.py
 
 test-vllm-2: $(VLLM)/.warm
-	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_REST)
+	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_BOTH)
+
+test-vllm-server: $(VLLM)/.warm
+	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) tests/vllm/test_server.py
 
 $(VLLM)/.warm: $(VLLM)/.made
 	@$(VLLM_PY) -c 'from semqa.decoding import warm_up; warm_up()'

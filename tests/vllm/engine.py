@@ -54,6 +54,7 @@ class Engine:
             "logits_processors": list(processors),
             "disable_log_stats": False,
         }
+        gc.freeze()  # vLLM collects garbage ten times per engine, and what was imported stays
         self.llm = LLM(model=str(folder), **(defaults | options))
         self.config = self.llm.llm_engine.vllm_config
         self._vocabulary: Vocabulary | None = None

@@ -19,16 +19,20 @@ QUOTING = QuotePolicy(free="any", quote_bias=6)
 STOPS = (["\n"], ["e"], ["bridge"], [" was", "."], ["a"], ["r "], ["2 T"], ["1 White"], ["é", "in"])
 
 
-@pytest.mark.parametrize("boundary", ["word", "char"])
-def test_stops_end_answers_between_quotes_only(engine: Engine, runner: int, boundary: Any) -> None:
-    policy = QuotePolicy(free="any", quote_bias=3, boundary=boundary)
-    stops = [STOPS[n % len(STOPS)] for n in range(72 if runner == 1 else 9)]
+def test_stops_end_answers_between_quotes_only(engine: Engine, runner: int) -> None:
+    words, characters = (
+        QuotePolicy(free="any", quote_bias=3, boundary=each) for each in ("word", "char")
+    )
+    asked = [
+        (STOPS[n % len(STOPS)], (words, characters)[n % 2])
+        for n in range(144 if runner == 1 else 9)
+    ]
     given = [
-        params(policy, stop=one, seed=n, max_tokens=28, include_stop_str_in_output=n % 4 < 2)
-        for n, one in enumerate(stops)
+        params(policy, stop=stop, seed=n, max_tokens=28, include_stop_str_in_output=n % 4 < 2)
+        for n, (stop, policy) in enumerate(asked)
     ]
     stopped = quotes = 0
-    for output, texts in zip(engine.generate(given), stops, strict=True):
+    for output, (texts, policy) in zip(engine.generate(given), asked, strict=True):
         completion = output.outputs[0]
         answer = engine.check(completion, policy, stopped_by_text=True)
         stopped += completion.stop_reason in texts

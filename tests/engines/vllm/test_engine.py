@@ -14,7 +14,8 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
 from semqa.engines.transformers import TransformersEngine
-from semqa.engines.vllm import VllmEngine
+from semqa.engines.vllm import VllmEngine, VllmOptions
+from semqa.engines.vllm.loading import LoadedService, load_service
 from semqa.errors import UnavailableError
 from tests.engines.streaming import streamed
 
@@ -59,11 +60,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path) -> Iterator[VllmEngine]:
-    made = create_engine(f"vllm:{folder}", OPTIONS)
-    assert isinstance(made, VllmEngine)
+def loaded(folder: Path) -> Iterator[LoadedService]:
+    """A model in vLLM; on two CPU cores, two processes share each layer."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    spread: dict[str, Any] = {"tensor_parallel_size": len(cores)}
+    if len(cores) > 1:
+        spread["engine_args"] = {**SMALL, "distributed_executor_backend": "mp"}
+    with pytest.MonkeyPatch.context() as patch:
+        # Without a GPU, vLLM needs to know which CPU cores each process gets.
+        patch.setenv("VLLM_CPU_OMP_THREADS_BIND", "|".join(map(str, cores)))
+        made = load_service(str(folder), VllmOptions(**OPTIONS | spread))
     yield made
-    made.close()
+    made.service.close()
+
+
+@pytest.fixture(scope="module")
+def engine(loaded: LoadedService) -> VllmEngine:
+    return VllmEngine(loaded, VllmOptions(**OPTIONS))
 
 
 def text_of(engine: VllmEngine, request: Request) -> tuple[str, Any]:
@@ -71,23 +84,20 @@ def text_of(engine: VllmEngine, request: Request) -> tuple[str, Any]:
     return "".join(pieces), generation
 
 
-def test_whole_quotes_are_chosen_as_in_transformers(folder: Path) -> None:
+def test_whole_quotes_are_chosen_as_in_transformers(folder: Path, loaded: LoadedService) -> None:
     asked = [Request("When was the bridge built, and who crossed it?", SOURCES), *REQUESTS]
-    greedy = {"dtype": "float32", "max_new_tokens": 120}
-    in_transformers = create_engine(f"transformers:{folder}", greedy)
+    in_transformers = create_engine(
+        f"transformers:{folder}", {"dtype": "float32", "max_new_tokens": 120}
+    )
     assert isinstance(in_transformers, TransformersEngine)
     expected = in_transformers.generate(asked)
-    made = create_engine(f"vllm:{folder}", greedy | {"engine_args": SMALL})
-    assert isinstance(made, VllmEngine)
-    try:
-        for _ in range(2):  # the second time everything is in vLLM's cache
-            found = made.generate(asked)
-            assert [each.text for each in found] == [each.text for each in expected]
-            assert all(each.finished and each.breach is None for each in found)
-        assert "[ 1 " in found[0].text
-        assert text_of(made, asked[0]) == (found[0].text, found[0])
-    finally:
-        made.close()
+    greedy = VllmEngine(loaded, VllmOptions(dtype="float32", max_new_tokens=120))
+    for _ in range(2):  # the second time everything is in vLLM's cache
+        found = greedy.generate(asked)
+        assert [each.text for each in found] == [each.text for each in expected]
+        assert all(each.finished and each.breach is None for each in found)
+    assert "[ 1 " in found[0].text
+    assert text_of(greedy, asked[0]) == (found[0].text, found[0])
 
 
 def test_quotes_are_verbatim(engine: VllmEngine) -> None:
@@ -156,24 +166,6 @@ def test_invalid_requests_raise_and_the_engine_goes_on(engine: VllmEngine) -> No
     assert engine.answer(*REQUESTS[0]).marked
 
 
-def test_a_dead_or_closed_engine_raises(folder: Path) -> None:
-    import psutil
-
-    made = create_engine(f"vllm:{folder}", OPTIONS)
-    assert isinstance(made, VllmEngine)
-    children = psutil.Process().children(recursive=True)
-    workers = [one for one in children if "tracker" not in " ".join(one.cmdline())]
-    mine = sorted(workers, key=lambda one: one.create_time())[-2:]
-    for one in mine:
-        one.kill()
-    with pytest.raises(UnavailableError, match=r"^vLLM stopped working .+ Set VLLM_LOGGING"):
-        made.generate(REQUESTS)
-    made.close()
-    made.close()
-    with pytest.raises(InputError, match=r"^The engine is closed"):
-        made.answer(*REQUESTS[0])
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -192,22 +184,16 @@ def test_errors_of_vllm_are_one_line(folder: Path, settings: dict[str, Any], mes
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.skipif(
-    len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two processors"
-)
-def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a GPU, vLLM needs to know which CPU cores each process gets."""
-    first, second, *_ = sorted(os.sched_getaffinity(0))
-    monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{first}|{second}")
-    more = {**SMALL, "distributed_executor_backend": "mp"}
-    spread = {"tensor_parallel_size": 2, "engine_args": more}
-    made = create_engine(f"vllm:{folder}", OPTIONS | spread)
-    assert isinstance(made, VllmEngine)
-    try:
-        for request, generation in zip(REQUESTS, made.generate(REQUESTS), strict=True):
-            answer = QuotedAnswer.parse(generation.text, request.sources)
-            assert answer.verified or answer.abstained
-            assert generation.finished
-            assert generation.breach is None
-    finally:
-        made.close()
+def test_a_dead_or_closed_engine_raises(engine: VllmEngine) -> None:
+    """The last test, because it kills the engine of the others."""
+    import psutil
+
+    for one in psutil.Process().children(recursive=True):
+        if one.status() != psutil.STATUS_ZOMBIE and "tracker" not in " ".join(one.cmdline()):
+            one.kill()
+    with pytest.raises(UnavailableError, match=r"^vLLM stopped working .+ Set VLLM_LOGGING"):
+        engine.generate(REQUESTS)
+    engine.close()
+    engine.close()
+    with pytest.raises(InputError, match=r"^The engine is closed"):
+        engine.answer(*REQUESTS[0])
