@@ -81,12 +81,16 @@ def _answer(engine: list[str], folder: Path) -> list[Answered]:
 
 
 def _bench(engine: list[str], folder: Path) -> list[Answered]:
-    _run(folder, "bench", "quotesum", "--data", QUESTIONS, "--out", folder / "run", *engine)
+    lines = QUESTIONS.read_text("utf-8").splitlines(keepends=True)
+    data = folder / "questions.jsonl"
+    # The first question is that of `_answer`.
+    data.write_text("".join(line for line in lines if "EXAMPLE_1" not in line), "utf-8")
+    _run(folder, "bench", "quotesum", "--data", data, "--out", folder / "run", *engine)
     lines = (folder / "run" / "examples.jsonl").read_text("utf-8").splitlines()
     records = {record["qid"]: record for record in map(json.loads, lines)}
     return [
         _read(each.question, each.sources, records[each.qid], records[each.qid]["prediction"])
-        for each in read_quotesum(QUESTIONS)
+        for each in read_quotesum(data)
     ]
 
 
@@ -94,13 +98,11 @@ def _serve(engine: list[str], folder: Path) -> list[Answered]:
     import httpx
 
     sources = [json.loads(line) for line in PASSAGES.read_text("utf-8").splitlines()]
-    read = []
-    with _server(engine, folder) as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
-        for question in ASKED:
-            reply = client.post("/v1/answers", json={"question": question, "sources": sources})
-            reply.raise_for_status()
-            read.append(_read(question, [Source(**each) for each in sources], reply.json()))
-    return read
+    asked = {"question": ASKED[1], "sources": sources}
+    with _server(engine, folder) as url:
+        reply = httpx.post(f"{url}/v1/answers", json=asked, timeout=PATIENCE)
+    reply.raise_for_status()
+    return [_read(ASKED[1], [Source(**each) for each in sources], reply.json())]
 
 
 def _run(folder: Path, *args: str | Path) -> str:
@@ -156,6 +158,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "SEMQA_CACHE": str(folder),
         "TOKENIZERS_PARALLELISM": "false",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     }
 
 
