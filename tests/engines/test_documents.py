@@ -500,6 +500,15 @@ def test_what_is_below_the_name_of_somebody_else_is_left_out() -> None:
     assert len(quotes("What was the show that went wrong?", text)) == 2
 
 
+def test_which_of_several_is_named_by_its_heading() -> None:
+    text = (
+        "# Heaters\n\n## Haldex Pro 30\n\nIt is loud. You can hear it next door.\n\n"
+        "## Nordal Dry 12\n\nSo quiet that I stepped on it.\n\n## How I tested\n\nAt home."
+    )
+    assert quotes("Which one is quiet?", text)[0] == "Nordal Dry 12"
+    assert quotes("How quiet is it?", text)[0] == "So quiet that I stepped on it."
+
+
 def test_a_single_item_is_no_list() -> None:
     text = "# Fixes\n\n- A crash in the map editor.\n- Sounds that never stopped.\n\n# Thanks\n\nTo all."
     answer = engine().attempt("What was the crash?", [Source(text)])

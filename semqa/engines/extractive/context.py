@@ -77,6 +77,8 @@ _REPLIED = re.compile(
 )
 """The sentence after "Ann asked whether …"."""
 
+_PROPER_NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z\d][\w.-]*){1,3}")
+
 _DATED = re.compile(
     r"[^.?!]{2,60}?\b(?:(?:19|20)\d\d|\d{1,2}[:.]\d\d|ago|today|yesterday)\b", re.IGNORECASE
 )
@@ -107,17 +109,31 @@ _SPECIAL_CASE = re.compile(
 
 
 def named_by(units: Units, u: int) -> Sequence[int]:
-    """Return the heading of an item if it names one of several lists, such as those of tariffs."""
+    """Return the heading of a unit if it names one of several things.
+
+    Those are lists, such as those of tariffs, or sections with names such as "Nordal Dry 12".
+    """
     found = units.structure.units
     above = found[u].headings[-1:]
-    if found[u].kind != "item" or not above or found[above[0]].kind != "heading":
+    if not above or found[above[0]].kind != "heading":
         return ()
-    listed = {
-        unit.headings[-1]
-        for unit in found
-        if unit.kind == "item" and unit.headings[:-1] == found[u].headings[:-1] and unit.headings
-    }
-    return above if len(listed) > 1 else ()
+    if found[u].kind == "item":
+        named = {
+            unit.headings[-1]
+            for unit in found
+            if unit.kind == "item"
+            and unit.headings[:-1] == found[u].headings[:-1]
+            and unit.headings
+        }
+    else:
+        named = {
+            v
+            for v, unit in enumerate(found)
+            if unit.kind == "heading"
+            and unit.headings == found[above[0]].headings
+            and _PROPER_NAME.fullmatch(units.texts[v])
+        }
+    return above if len(named) > 1 and above[0] in named else ()
 
 
 def members_of(units: Units, lead: int) -> list[int]:
