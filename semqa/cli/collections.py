@@ -55,14 +55,14 @@ class LibraryOptions:
         """
         return self.key_id(self.owner, revoked=revoked) if self.owner is not None else ""
 
-    def key_id(self, key: str, *, revoked: bool = False) -> str:
+    def key_id(self, key: str, *, field: str = "owner", revoked: bool = False) -> str:
         """Return the id if there is such a key, which must not be revoked unless `revoked`."""
         with self.key_database() as store:
             keys = store.keys()
         if key not in [each.id for each in keys if revoked or each.revoked is None]:
             raise InputError(
                 f"must be the id of {'a key' if revoked else 'a valid key'}, got {key!a}.",
-                field="owner",
+                field=field,
                 value=key,
                 hint="See semqa keys list.",
             )
@@ -192,7 +192,7 @@ def share(
     Without --owner, it is a local collection, which belongs to no key.
     """
     options: OwnerOptions = ctx.obj[OwnerOptions]
-    owner_id, other_id = options.owner_id(), options.key_id(other)
+    owner_id, other_id = options.owner_id(), options.key_id(other, field="with")
     _library(options, name).share(owner_id, name, other_id, alias or name, write=write)
     access = "read and write" if write else "read"
     say(f"{name}: {other} can now {access} it as {alias or name}")

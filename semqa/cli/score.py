@@ -48,7 +48,7 @@ def score(
     official: Annotated[
         bool,
         typer.Option(
-            "--official", help="Add the official scorer's and notebook's results, including NaN."
+            "--official", help="With --json: add the official scorer's and notebook's results."
         ),
     ] = False,
     all_sources: Annotated[
@@ -113,7 +113,7 @@ def _compare(
     report: Report, other: Report, resamples: int, seed: int
 ) -> tuple[list[PairedTest], list[str]]:
     """Test each score; the notes list untestable ones, such as recall without short answers."""
-    from semqa.metrics.bootstrap import paired_bootstrap
+    from semqa.metrics.bootstrap import FEWEST, paired_bootstrap
 
     tests, notes = [], []
     for metric in COMPARED:
@@ -125,6 +125,8 @@ def _compare(
             notes.append(f"not compared: {error}")
         else:
             tests.append(test)
+    if any(test.n < FEWEST for test in tests):
+        notes.append(f"p-values from fewer than {FEWEST} questions are too small.")
     return tests, notes
 
 

@@ -29,6 +29,9 @@ MEANS = METRICS[:-1]
 
 SEMQA_FACTORS = ("sem_f1", "rougeLsum")
 
+FEWEST = 20
+"""With fewer questions, p-values of `paired_bootstrap` are too small."""
+
 DRAWN_AT_ONCE = 1 << 21
 """Maximum number of draws in memory at a time (16 MiB)."""
 

@@ -255,6 +255,9 @@ def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
     """
     found = []
     for each in error.errors()[:20]:
+        if each["type"] == "json_invalid":
+            yield "body", f"invalid JSON at character {each['loc'][-1] + 1}"
+            continue
         way = [part for part in each["loc"] if part != "body"]
         named = [part for part in way[:-1] if not _BRANCH.fullmatch(str(part))]
         if way and (each["type"] == "extra_forbidden" or not _BRANCH.fullmatch(str(way[-1]))):

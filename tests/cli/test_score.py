@@ -56,6 +56,7 @@ def test_baseline(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) ->
     assert 0 < tests["semqa"]["p"] <= 1
     table = semqa("score", "-r", REFERENCES, "-p", predictions, "--baseline", worse).out
     assert "against the baseline" in table
+    assert "fewer than 20 questions" in table
 
 
 def test_mistakes(

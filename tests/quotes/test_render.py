@@ -144,6 +144,11 @@ def test_lists_and_tables_are_shown_as_such() -> None:
     )
 
 
+def test_a_verdict_without_a_tick_says_why() -> None:
+    answer = QuotedAnswer.parse("[ 1 the ]", [Source("the harbour")])
+    assert "No quote has a content word." in to_markdown(answer)
+
+
 def test_low_relevance_has_no_tick() -> None:
     answer = parse("[1 Bing Crosby] [1 1943]")
     assert "Relevance" not in to_ansi(answer)

@@ -131,6 +131,13 @@ def test_bad_requests_are_the_clients_fault(server: TestClient, path: str, body:
     assert set(reply.json()["error"]) == {"type", "message", "param", "code", "request_id"}
 
 
+def test_invalid_json_is_named_with_its_place(server: TestClient) -> None:
+    reply = server.post(
+        "/v1/answers", content=b'{"a" 1}', headers={"content-type": "application/json"}
+    )
+    assert reply.json()["error"]["message"].endswith("body: invalid JSON at character 6")
+
+
 MANY = 200_000
 
 

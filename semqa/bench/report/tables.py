@@ -13,7 +13,7 @@ from semqa.bench.report.table import Cell, Table, figure, number
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
 from semqa.metrics import summarise
-from semqa.metrics.bootstrap import paired_bootstrap, question_mean
+from semqa.metrics.bootstrap import FEWEST, paired_bootstrap, question_mean
 from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
 
@@ -179,7 +179,11 @@ def comparison_table(runs: Sequence[FinishedRun], baseline: FinishedRun) -> Tabl
             p = corrected[run.label, metric]
             cells.append(figure(test.difference, (test.low, test.high), test.n, signed=True))
             shown = f"{p:.3f}" if p >= 0.001 else "< 0.001"
-            cells.append(Cell(shown, p, strong=p < LEVEL, why=f"uncorrected {test.p:.4f}"))
+            cells.append(
+                Cell(
+                    shown, p, strong=p < LEVEL and test.n >= FEWEST, why=f"uncorrected {test.p:.4f}"
+                )
+            )
         rows.append(cells)
     explanations = [
         f"Differences in points with 95% intervals, from a paired bootstrap over questions "
@@ -187,6 +191,10 @@ def comparison_table(runs: Sequence[FinishedRun], baseline: FinishedRun) -> Tabl
         f"{len(tests)} tests in this table; those below {LEVEL:g} are in bold. Intervals are not "
         "corrected: an interval without 0 proves nothing if its p is not in bold."
     ]
+    if len(baseline.qids) < FEWEST:
+        explanations.append(
+            f"No p-value is in bold, because those from fewer than {FEWEST} questions are too small."
+        )
     smallest = 1 / (1 + COMPARED_RESAMPLES)
     if len(tests) * smallest >= LEVEL:
         explanations.append(

@@ -104,6 +104,8 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
         sentences.append(
             f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."
         )
+    elif verdict is Verdict.UNQUOTED:
+        sentences.append("No quote has a content word.")
     if answer.relevance is not None:
         low = answer.relevance < LOW
         doubt = (
