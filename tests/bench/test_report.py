@@ -110,6 +110,8 @@ def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:
     assert [row[1].value for row in compared.rows] == pytest.approx(
         [tests[at].difference for at in (0, 4, 8)]
     )
+    assert min(corrected) < 0.05
+    assert not any(row[at].strong for row in compared.rows for at in (2, 4, 6, 8)), "too few"
     with pytest.raises(InputError, match="'extractive'"):
         make_report(loaded, baseline="lead-9")
 
