@@ -142,8 +142,13 @@ def _question(row: Row) -> DocsQuestion:
     asked = read_as(_Asked, row, _HINT)
     if len(set(asked.documents)) < len(asked.documents):
         raise InputError("names a file twice.", field="documents", where=row.where)
-    answer = asdict(read_as(_Answer, row, _HINT)) if asked.answerable else {}
-    return DocsQuestion(**asdict(asked), **answer)
+    if asked.answerable:
+        return DocsQuestion(**asdict(asked), **asdict(read_as(_Answer, row, _HINT)))
+    if row.fields.get("facts") or row.fields.get("evidence"):
+        raise InputError(
+            "is false, but there are facts or evidence.", field="answerable", where=row.where
+        )
+    return DocsQuestion(**asdict(asked))
 
 
 def _as_extracted(passage: str, texts: Sequence[str]) -> str:
