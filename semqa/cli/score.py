@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ import typer
 
 from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, write_result
+from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import comparison_table, print_tables, quotesum_notes, scores_table
 from semqa.data.files import display_name
 from semqa.data.jsonl import write_jsonl
@@ -88,6 +89,11 @@ def score(
         [score_example(each, official=official, all_sources=all_sources) for each in examples]
         for examples in read
     ]
+    if unread := sum(_is_unread(each.prediction, all_sources=all_sources) for each in read[0]):
+        say(
+            f"{display_name(predictions)}: {unread} of {len(read[0])} predictions have marks, but none "
+            "that the scorer reads; write [ 1 span ], with these spaces."
+        )
     summed = partial(summarise, official=official, all_sources=all_sources, seed=seed)
     report = summed(rows[0], resamples=drawn)
     if per_example is not None:
@@ -145,6 +151,13 @@ def _examples(
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)
     ]
+
+
+def _is_unread(prediction: str, *, all_sources: bool) -> bool:
+    from semqa.metrics.text import split_marks
+
+    read = len(split_marks(prediction, all_sources=all_sources)) > 1
+    return not read and re.search(r"\[\s*\d", prediction) is not None
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

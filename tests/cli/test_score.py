@@ -59,6 +59,16 @@ def test_baseline(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) ->
     assert "fewer than 20 questions" in table
 
 
+def test_marks_that_are_not_read_are_told(
+    semqa: Command, tmp_path: Path, rows: list[dict[str, str]]
+) -> None:
+    tight = [{**row, "prediction": row["prediction"].replace("[ ", "[")} for row in rows]
+    done = semqa("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", tight), "--json")
+    assert f"{len(rows)} of {len(rows)} predictions have marks, but none" in done.err
+    good = semqa("score", "-r", REFERENCES, "-p", write(tmp_path / "g.jsonl", rows), "--json")
+    assert not good.err
+
+
 def test_mistakes(
     semqa: Command, fails: Callable[..., str], tmp_path: Path, rows: list[dict[str, str]]
 ) -> None:
