@@ -2,7 +2,7 @@
 
 import { call, download } from "./api.js";
 import { askForLine, askWhetherSure } from "./dialogs.js";
-import { announce, find, iconButton, make } from "./dom.js";
+import { announce, find, iconButton, make, tell } from "./dom.js";
 import { forget } from "./passages.js";
 import { short } from "./visible.js";
 
@@ -29,11 +29,11 @@ export class Conversations {
     let due = 0;
     wanted.addEventListener("input", () => {
       clearTimeout(due);
-      due = setTimeout(() => this.#get(0).catch((problem) => announce(problem.message)), 200);
+      due = setTimeout(() => this.#get(0).catch((problem) => tell(problem.message)), 200);
     });
     further.addEventListener("click", async () => {
       const first = this.#all.length;
-      await this.#get(first).catch((problem) => announce(problem.message));
+      await this.#get(first).catch((problem) => tell(problem.message));
       list.children[first]?.querySelector("a").focus();
     });
   }

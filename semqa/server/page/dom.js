@@ -1,6 +1,8 @@
 // Creates elements in one call. Text always becomes a text node: text from sources, models or the
 // server is never parsed as HTML.
 
+import { visible } from "./visible.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export const find = (id) => document.getElementById(id);
@@ -34,6 +36,18 @@ export function announce(text) {
   const status = find("status");
   status.textContent = "";
   requestAnimationFrame(() => (status.textContent = text));
+}
+
+let shown;
+
+// Announces a text, and shows it for some seconds.
+export function tell(text) {
+  announce(text);
+  const toast = find("toast");
+  toast.textContent = visible(text);
+  toast.hidden = false;
+  clearTimeout(shown);
+  shown = setTimeout(() => (toast.hidden = true), 8000);
 }
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

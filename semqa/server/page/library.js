@@ -2,7 +2,7 @@
 
 import { call, upload } from "./api.js";
 import { askForLine, askForSome, askWhetherSure } from "./dialogs.js";
-import { announce, find, iconButton, make, plural } from "./dom.js";
+import { find, iconButton, make, plural, tell } from "./dom.js";
 import { short, visible } from "./visible.js";
 
 const PLACE = "semqa.collection";
@@ -145,7 +145,11 @@ export class Library {
     this.#reading.add(sending);
     await sending;
     this.#reading.delete(sending);
-    announce(`${plural(done, "file")} added to ${into}${done < files.length ? `, ${files.length - done} failed` : ""}`);
+    const failed = files.length - done;
+    tell([
+      ...(done ? [`${plural(done, "file")} added to ${into}`] : []),
+      ...(failed ? [`${plural(failed, "file")} could not be added; the list of documents says why`] : []),
+    ].join(", "));
     if (this.name === into) await this.#list();
   }
 

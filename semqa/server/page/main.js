@@ -5,7 +5,7 @@ import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Engines } from "./engines.js";
 import { Conversations } from "./conversations.js";
 import { askWhetherSure, coming } from "./dialogs.js";
-import { announce, copied, find, icon, iconButton, make, plural } from "./dom.js";
+import { announce, copied, find, icon, iconButton, make, plural, tell } from "./dom.js";
 import { Library } from "./library.js";
 import { showDocument, showLinked } from "./links.js";
 import { toMarkdown } from "./markdown.js";
@@ -49,7 +49,7 @@ function follow(answer, index, why) {
   }
   hidePreview(true);
   pane("sources");
-  if (!sources.goTo(index)) announce(`Not verified: ${quote.reason}`);
+  if (!sources.goTo(index)) tell(`Not verified: ${quote.reason}`);
 }
 
 // Shows the sources of an answer on the right.
@@ -352,7 +352,7 @@ question.addEventListener("beforeinput", (event) => {
   if (text.length <= LONGEST) return;
   event.preventDefault();
   passages.set([...passages.all, { title: "", text }]);
-  announce("Too long for a question, so it was added as a passage.");
+  tell("Too long for a question, so it was added as a passage.");
 });
 question.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && editing) {

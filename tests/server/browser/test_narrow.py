@@ -31,6 +31,19 @@ def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
+def test_a_failed_upload_is_told_over_the_chat(serve: Serve, phone: Page) -> None:
+    serve().open(phone)
+    phone.locator("input[type=file]").first.set_input_files(
+        {"name": "bad.bin", "mimeType": "application/octet-stream", "buffer": b"a\0b"}
+    )
+    toast = phone.locator("#toast")
+    toast.wait_for()
+    assert "1 file could not be added" in toast.inner_text()
+    box = toast.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
+
+
 def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None:
     serve(lambda *_: "At last [ 1 it happens ], and " + "then more " * 80 + "[ 1 the end ].").open(
         phone
