@@ -42,9 +42,15 @@ def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
     for quote in finder.answer(*request).quotes:
         if quote.field == "body":
             whole = _whole_sentences(quote, request.sources[quote.source - 1].text)
-            if not whole.text.rstrip("*_ ").endswith(":"):  # a lead-in alone says nothing
+            if _says_something(whole.text):
                 found.setdefault((whole.source, whole.source_start), whole)
     return tuple(found.values())[:NEAREST]
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text is more than a heading, a lead-in, a greeting or a name."""
+    lead = text.startswith("#") or text.rstrip("*_ ").endswith((":", ","))
+    return not lead and len(text.split()) > 1
 
 
 def _whole_sentences(quote: Quote, text: str) -> Quote:

@@ -776,14 +776,15 @@ def test_unrelated_questions_are_not_answered() -> None:
     assert engine().attempt("Who painted the Mona Lisa?", [Source(CONTRACT)]) is None
 
 
-def test_a_lead_in_is_not_offered_as_nearest() -> None:
+def test_headings_greetings_and_lead_ins_are_not_offered_as_nearest() -> None:
     class Unsure(ExtractiveEngine):
         def answer(
             self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
         ) -> QuotedAnswer:
-            return QuotedAnswer.parse("[ 1 Some points: ] [ 1 It rains. ]", sources)
+            said = "[ 1 News ] [ 1 Dear all, ] [ 1 Some points: ] [ 1 It rains. ] [ 1 Ann ]"
+            return QuotedAnswer.parse(said, sources)
 
-    sources = (Source("Some points:\n\nIt rains."),)
+    sources = (Source("# News\n\nDear all,\n\nSome points:\n\nIt rains.\n\nAnn"),)
     (near,) = nearest(Unsure(encoder="none"), Request("Who sang?", sources))
     assert near.text == "It rains."
 
