@@ -41,8 +41,9 @@ class EngineRegistry:
             return self.default
         if spec in self.names or _ALWAYS.fullmatch(spec):
             return spec
+        names = dict.fromkeys((*self.names, "extractive", "bm25", "lead-K", "tail-K"))
         raise NotFoundError(
-            f"must be one of {', '.join(self.names)}, got {spec[:80]!r}.", field="engine"
+            f"must be one of {', '.join(names)}, got {spec[:80]!r}.", field="engine"
         )
 
     def kind(self, spec: str) -> str:
