@@ -289,10 +289,11 @@ def elsewhere(found: Match) -> list[int]:
     }
     if not any(named.values()):
         return []
+    # A name has a capital within sentences, too, and everywhere; "Refunds" in a heading is none.
     texts = [source.texts[u] for source in found.sources for u in source.content]
     runs = {run for text in texts for run in _RUN.findall(text)}
     within = {_base(name) for text in texts for name in _WITHIN.findall(text)}
-    known = within.intersection(*[set().union(*named.values())])
+    known = within & set().union(*named.values())
     names = sorted(n for n in known if not any(run.startswith(n) for run in runs))[:MOST_NAMES]
     about = {
         (path[:at], _first(text))
