@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 """Scores that `--baseline` tests: the four in the paper's main table."""
 
+_LOOSE_MARK = re.compile(r"\[\s*+[1-9][\s:,.]++[^\[\]]++\]")
+"""A mark such as ``[1 span]``, which the official scorer takes for text."""
+
 INTERVAL_RESAMPLES = 1_000
 TEST_RESAMPLES = 10_000
 
@@ -92,7 +95,7 @@ def score(
     if unread := sum(_is_unread(each.prediction, all_sources=all_sources) for each in read[0]):
         say(
             f"{display_name(predictions)}: {unread} of {len(read[0])} predictions have marks, but none "
-            "that the scorer reads; write [ 1 span ], with these spaces."
+            "that is read as a quote. Write them with these spaces: [ 1 span ]."
         )
     summed = partial(summarise, official=official, all_sources=all_sources, seed=seed)
     report = summed(rows[0], resamples=drawn)
@@ -157,7 +160,7 @@ def _is_unread(prediction: str, *, all_sources: bool) -> bool:
     from semqa.metrics.text import split_marks
 
     read = len(split_marks(prediction, all_sources=all_sources)) > 1
-    return not read and re.search(r"\[\s*\d", prediction) is not None
+    return not read and _LOOSE_MARK.search(prediction) is not None
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

@@ -65,8 +65,10 @@ def test_marks_that_are_not_read_are_told(
     tight = [{**row, "prediction": row["prediction"].replace("[ ", "[")} for row in rows]
     done = semqa("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", tight), "--json")
     assert f"{len(rows)} of {len(rows)} predictions have marks, but none" in done.err
-    good = semqa("score", "-r", REFERENCES, "-p", write(tmp_path / "g.jsonl", rows), "--json")
-    assert not good.err
+    plain = [{**row, "prediction": f"{row['prediction']} It came out in [1942]."} for row in rows]
+    for number, given in enumerate((rows, plain)):
+        good = write(tmp_path / f"{number}.jsonl", given)
+        assert not semqa("score", "-r", REFERENCES, "-p", good, "--json").err
 
 
 def test_mistakes(

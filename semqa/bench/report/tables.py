@@ -179,22 +179,16 @@ def comparison_table(runs: Sequence[FinishedRun], baseline: FinishedRun) -> Tabl
             p = corrected[run.label, metric]
             cells.append(figure(test.difference, (test.low, test.high), test.n, signed=True))
             shown = f"{p:.3f}" if p >= 0.001 else "< 0.001"
-            cells.append(
-                Cell(
-                    shown, p, strong=p < LEVEL and test.n >= FEWEST, why=f"uncorrected {test.p:.4f}"
-                )
-            )
+            strong = p < LEVEL and test.n >= FEWEST
+            cells.append(Cell(shown, p, strong=strong, why=f"uncorrected {test.p:.4f}"))
         rows.append(cells)
     explanations = [
         f"Differences in points with 95% intervals, from a paired bootstrap over questions "
         f"({COMPARED_RESAMPLES:,} resamples, seed {SEED}). P-values are two-sided and Holm-corrected for the "
-        f"{len(tests)} tests in this table; those below {LEVEL:g} are in bold. Intervals are not "
+        f"{len(tests)} tests in this table; those below {LEVEL:g} are in bold, unless they come "
+        f"from fewer than {FEWEST} questions, which makes them too small. Intervals are not "
         "corrected: an interval without 0 proves nothing if its p is not in bold."
     ]
-    if len(baseline.qids) < FEWEST:
-        explanations.append(
-            f"No p-value is in bold, because those from fewer than {FEWEST} questions are too small."
-        )
     smallest = 1 / (1 + COMPARED_RESAMPLES)
     if len(tests) * smallest >= LEVEL:
         explanations.append(

@@ -80,9 +80,11 @@ _REPLIED = re.compile(
 _PROPER_NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z\d][\w.-]*){1,3}")
 
 _DATED = re.compile(
-    r"[^.?!]{2,60}?\b(?:(?:19|20)\d\d|\d{1,2}[:.]\d\d|ago|today|yesterday)\b", re.IGNORECASE
+    r"[^.?!]{2,60}?\b(?:\d{1,2}\b[^.?!\d]{,12}\b(?:19|20)\d\d|(?:19|20)\d\d-\d\d|\d{1,2}[:.]\d\d|"
+    r"ago|today|yesterday)\b",
+    re.IGNORECASE,
 )
-"""The name and date above a comment."""
+"""The name and date above a comment; a year alone, as in "New in 2026", is no date."""
 
 _CASE = re.compile(
     r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"

@@ -289,7 +289,7 @@ def elsewhere(found: Match) -> list[int]:
     }
     if not any(named.values()):
         return []
-    # A name has a capital within sentences, too, and everywhere; "Refunds" in a heading is none.
+    # A name is capitalised wherever it occurs, even within sentences, unlike "Refunds" in a heading.
     texts = [source.texts[u] for source in found.sources for u in source.content]
     runs = {run for text in texts for run in _RUN.findall(text)}
     within = {_base(name) for text in texts for name in _WITHIN.findall(text)}
