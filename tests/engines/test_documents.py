@@ -25,7 +25,8 @@ from semqa.quotes import QuotedAnswer, Source, Verdict
 from semqa.quotes.render.common import has_tick
 from semqa.retrieval.encoder import PACKAGED_ENCODER, TUNED_ENCODER, SentenceEncoder
 
-HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
+DOCS = Path(__file__).parents[1] / "data" / "docs"
+HELD, FORMATS = DOCS / "held", DOCS / "formats" / "documents"
 
 CONTRACT = """\
 # Hire of the hall
@@ -494,16 +495,10 @@ def test_the_next_post_of_a_thread_brings_the_reply() -> None:
 
 
 def test_what_is_below_the_name_of_somebody_else_is_left_out() -> None:
-    text = "\n\n".join(
-        f"## Candidate: {name}\n\nA show that went wrong: {what}.\n\nSafety: strong."
-        for name, what in [
-            ("Ann Lee", "stuck behind a landslide"),
-            ("Tobias Fox", "an alarm went off"),
-        ]
-    )
-    question = "what went wrong at tobias show"
-    assert quotes(question, text) == ["A show that went wrong: an alarm went off."]
-    assert len(quotes("What was the show that went wrong?", text)) == 2
+    text = (FORMATS / "interview-notes.txt").read_text("utf-8")
+    found = quotes("what went wrong at Tobias show", text, encoder=TUNED_ENCODER)
+    assert any("fog machine" in quote for quote in found)
+    assert not any(other in quote for quote in found for other in ("landslide", "double-booked"))
 
 
 def test_which_of_several_is_named_by_its_heading() -> None:
@@ -516,10 +511,10 @@ def test_which_of_several_is_named_by_its_heading() -> None:
 
 
 def test_a_single_item_is_no_list() -> None:
-    text = "# Fixes\n\n- A crash in the map editor.\n- Sounds that never stopped.\n\n# Thanks\n\nTo all."
-    answer = engine().attempt("What was the crash?", [Source(text)])
+    text = (FORMATS / "release-notes.md").read_text("utf-8")
+    answer = engine(TUNED_ENCODER).attempt("Who found the security hole?", [Source(text)])
     assert answer is not None
-    assert answer.marked == "[ 1 A crash in the map editor. ]"
+    assert answer.marked.startswith("[ 1 Fixes CVE-2025-48813")
 
 
 PLANS = """\
@@ -673,7 +668,6 @@ def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:
         ("How much leave is there after 3 years?", "Over 2 years | 20 weeks"),
         ("How much leave is there after 30 weeks?", "26 weeks to 2 years | 12 weeks"),
         ("How much leave is there after 2 months?", "Under 26 weeks | none"),
-        ("How much must a child of 50 pounds take?", "33 to 65 lb | 0.15 mg"),
     ],
 )
 def test_a_number_is_answered_by_the_band_that_has_it(question: str, row: str) -> None:
@@ -685,12 +679,9 @@ def test_a_number_is_answered_by_the_band_that_has_it(question: str, row: str) -
         "| Service | Leave |\n| --- | --- |\n| Under 26 weeks | none |\n"
         "| 26 weeks to 2 years | 12 weeks |\n| Over 2 years | 20 weeks |\n"
     )
-    doses = (
-        "| Weight | Dose |\n| --- | --- |\n| 16 to 32 lb | 0.1 mg |\n| 33 to 65 lb | 0.15 mg |\n"
-    )
-    found = quotes(question, f"{permits}\n{leave}\n{doses}", encoder=TUNED_ENCODER)
+    found = quotes(question, f"{permits}\n{leave}", encoder=TUNED_ENCODER)
     assert row in found
-    (table,) = (each for each in (permits, leave, doses) if row in each)
+    table = permits if row in permits else leave
     assert sum(f"| {each} |" in table for each in found) == 2  # with the header
 
 
@@ -709,6 +700,14 @@ def test_other_numbers_choose_no_band(question: str, first: str, rows: str) -> N
     source = Source(f"| {first} | Price |\n| --- | --- |\n{lines}")
     found = match(question, [source])
     assert not list(bands(found, range(len(found.places))))
+
+
+def test_a_band_may_name_its_unit_in_another_way() -> None:
+    rows = "| 16 to 32 lb | 0.1 mg |\n| 33 to 65 lb | 0.15 mg |\n"
+    found = match("How much for 50 pounds?", [Source(f"| Weight | Dose |\n| --- | --- |\n{rows}")])
+    ((row, _),) = bands(found, range(len(found.places)))
+    s, u = found.places[row]
+    assert found.sources[s].texts[u].startswith("33 to 65 lb")
 
 
 def test_a_special_case_comes_with_its_rule() -> None:
@@ -735,7 +734,7 @@ def test_a_list_below_a_heading_is_completed() -> None:
         ("What is the phone number of the mill?", False),
         ("When is there scaffolding at the quay?", True),
         ("When does the landlord pay for repairs?", False),
-        ("How many people are on the scaffolding at the quay?", False),
+        ("How many repairs does the landlord pay for?", False),
         ("Why is there scaffolding at the quay?", False),
         ("Why is the mill closed?", True),
         ("What does the landlord pay for?", True),
