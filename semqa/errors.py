@@ -4,6 +4,14 @@ An error carries its parts (message, field, value, hint, place), so that no call
 message. The command line, the server and vLLM replace `field` with the name that the user typed.
 """
 
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = [
     "ForbiddenError",
     "InputError",
@@ -81,3 +89,50 @@ def first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     first = lines[0].strip()
     return first if len(first) <= 200 else first[:199] + "…"
+
+
+def describe_invalid(wrong: Mapping[str, Any]) -> str:
+    """Word one of pydantic's errors: the end of a sentence that begins with the field's name.
+
+    Example:
+        >>> describe_invalid({"type": "int_type", "msg": "Input should be a valid integer"})
+        'must be a whole number'
+    """
+    kind, message, context = wrong["type"], wrong["msg"], wrong.get("ctx", {})
+    if kind in _INVALID:
+        return _INVALID[kind].format(**context, bound=message.rpartition(" ")[2])
+    if kind == "value_error":
+        return str(message).removeprefix("Value error, ")
+    return re.sub(r"^.*? should (?=\S)", "must ", message)
+
+
+_NUMBER, _INTEGER, _OBJECT = "must be a number", "must be a whole number", "must be an object"
+_INVALID = {
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "dataclass_type": _OBJECT,
+    "dict_type": _OBJECT,
+    "extra_forbidden": "is not a known field",
+    "finite_number": "must be a finite number",
+    "float_parsing": _NUMBER,
+    "float_type": _NUMBER,
+    "greater_than": "must be more than {bound}",
+    "greater_than_equal": "must be at least {bound}",
+    "int_from_float": _INTEGER,
+    "int_parsing": _INTEGER,
+    "int_type": _INTEGER,
+    "less_than": "must be less than {bound}",
+    "less_than_equal": "must be at most {bound}",
+    "list_type": "must be an array",
+    "literal_error": "must be {expected}",
+    "missing": "is missing",
+    "missing_argument": "is missing",
+    "model_attributes_type": _OBJECT,
+    "model_type": _OBJECT,
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_type": "must be a string",
+    "too_long": "must have at most {max_length} items",
+    "tuple_type": "must be an array",
+}
+"""What is wrong, by pydantic's types of errors."""

@@ -14,6 +14,7 @@ from semqa.bench.config import ENGINE, NAME, RUNS, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import PROMPT_OPTIONS, RULES, Choice, EngineOptions, choose, engine_params
+from semqa.cli.command import plain_message
 from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.options import RayOptions, did_you_mean
 from semqa.data.quotesum import read_quotesum
@@ -140,7 +141,7 @@ class ConfigReader:
             return flag.process_value(self._ctx, setting.text)
         except typer.BadParameter as error:
             raise setting.error(
-                f"cannot be {setting.text!r:.80}: {error.message.removeprefix('Value error, ').rstrip('.')}."
+                f"cannot be {setting.text!r:.80}: {plain_message(error).rstrip('.')}."
             ) from error
 
     def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:

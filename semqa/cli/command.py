@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from semqa.errors import InputError
+from semqa.errors import InputError, describe_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,6 +47,14 @@ class Command(TyperCommand):
                 name = f"{name}..." if param.nargs < 0 else name
                 pieces.append(name if param.required else f"[{name}]")
         return pieces
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments; errors about a value are worded as elsewhere."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except typer.BadParameter as error:
+            error.message = plain_message(error)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors about a setting name its flag."""
@@ -82,6 +90,13 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def plain_message(error: typer.BadParameter) -> str:
+    """Return what is wrong with a value, without the words of typer's library."""
+    cause: Any = error.__cause__
+    details = getattr(cause, "errors", None)
+    return describe_invalid(details()[0]) if details else str(error.message)
 
 
 @cache

@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.data.files import BOM, decode_text, display_name, open_input, write_atomic
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError, UnavailableError, describe_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -96,7 +96,7 @@ def read_as(kind: type[_T], row: Row, hint: str | None = None) -> _T:
         'Bing.'
         >>> read_as(Source, Row("s.jsonl:1", {"text": 7}))
         Traceback (most recent call last):
-        semqa.errors.InputError: s.jsonl:1: text must be a valid string, got the number 7.
+        semqa.errors.InputError: s.jsonl:1: text must be a string, got the number 7.
     """
     from pydantic import ValidationError
 
@@ -106,14 +106,13 @@ def read_as(kind: type[_T], row: Row, hint: str | None = None) -> _T:
         found: _T = _validator(kind).validate_json(text, strict=True)  # type: ignore[arg-type]
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-        said = re.sub(r"^(Value error, |.* should (?=\w))", "", wrong["msg"])
-        field = ".".join(map(str, wrong["loc"])) or None
+        said, field = describe_invalid(wrong), ".".join(map(str, wrong["loc"])) or None
         if wrong["type"] == "value_error":
             message = f"{said.capitalize()}."
-        elif wrong["type"] in ("missing", "missing_argument"):
-            message = "is missing."
+        elif said.startswith("must"):
+            message = f"{said}, got {describe(wrong['input'])}."
         else:
-            message = f"must {said}, got {describe(wrong['input'])}."
+            message = f"{said}."
         raise InputError(message, field=field, where=row.where, hint=hint) from error
     return found
 

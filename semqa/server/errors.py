@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -21,6 +21,7 @@ from semqa.errors import (
     NotFoundError,
     SemqaError,
     UnavailableError,
+    describe_invalid,
 )
 
 _log = logging.getLogger("semqa.server")
@@ -230,9 +231,9 @@ def add_handlers(app: FastAPI) -> None:
                 "The request is invalid: the body must be JSON, with the header Content-Type: "
                 "application/json.",
             )
-        problems = list(dict.fromkeys(_problems(error)))
-        message = "; ".join(f"{place}: {text}" for place, text in problems[:5])
-        param = problems[0][0] if len({place for place, _ in problems}) == 1 else None
+        problems = list(_merged(_problems(error)).items())
+        message = "; ".join(f"{place} {text}" for place, text in problems[:5])
+        param = problems[0][0] if len(problems) == 1 else None
         return reply(request, 400, f"The request is invalid: {message}", param=param)
 
     async def disconnected(_: Request, _error: Exception) -> JSONResponse:
@@ -256,13 +257,13 @@ def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
     found = []
     for each in error.errors()[:20]:
         if each["type"] == "json_invalid":
-            yield "body", f"invalid JSON at character {each['loc'][-1] + 1}"
+            yield "body", f"is invalid JSON at character {each['loc'][-1] + 1}"
             continue
         way = [part for part in each["loc"] if part != "body"]
         named = [part for part in way[:-1] if not _BRANCH.fullmatch(str(part))]
         if way and (each["type"] == "extra_forbidden" or not _BRANCH.fullmatch(str(way[-1]))):
             named.append(way[-1])
-        found.append((named, each["type"].endswith("_type"), each["msg"]))
+        found.append((named, each["type"].endswith("_type"), describe_invalid(each)))
     for way, is_type, message in found:
         if is_type and any(
             other[: len(way)] == way and (len(other) > len(way) or not other_is_type)
@@ -270,7 +271,16 @@ def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
         ):
             continue
         place = ".".join(map(str, way)) or "body"
-        yield _readable(place), _readable(message.removeprefix("Value error, "))
+        yield _readable(place), _readable(message)
+
+
+def _merged(problems: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return what is wrong with each field; a value may have the type of no branch of a union."""
+    found: dict[str, list[str]] = {}
+    for place, text in problems:
+        if text not in (texts := found.setdefault(place, [])):
+            texts.append(text if not texts else text.removeprefix("must be "))
+    return {place: " or ".join(texts) for place, texts in found.items()}
 
 
 def _readable(text: str) -> str:

@@ -35,7 +35,7 @@ from semqa.attribution.ais.released import (
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, read_rows
-from semqa.errors import InputError
+from semqa.errors import InputError, describe_invalid
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -428,7 +428,7 @@ def _valid(model: type[_Model], row: Row) -> _Model:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
+        raise InputError(f"{describe_invalid(first)}.", field=place, where=row.where) from error
 
 
 def _has_source(row: Row) -> bool:

@@ -159,7 +159,7 @@ def test_what_an_engine_tells_of_its_model_is_in_the_record(
     rows[0]["finished"] = "yes"
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "run" / "examples.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="finished must be a valid boolean"):
+    with pytest.raises(InputError, match="finished must be true or false"):
         run(plan(), tmp_path / "run")
 
 

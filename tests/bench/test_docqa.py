@@ -95,7 +95,7 @@ def test_evidence_is_copied_from_the_file_or_from_its_text(
         ({"facts": None}, "facts is missing"),
         ({"documents": "harbour.txt"}, '"documents"'),
         ({"documents": ["harbour.txt", "harbour.txt"]}, "documents names a file twice"),
-        ({"answerable": "no"}, 'answerable must be a valid boolean, got the string "no"'),
+        ({"answerable": "no"}, 'answerable must be true or false, got the string "no"'),
         ({"answerable": False}, "answerable is false, but there are facts"),
         ({"documents": ["port.txt"]}, 'No document "port.txt"'),
         ({"documents": ["../questions.jsonl"]}, "document name"),

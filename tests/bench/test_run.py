@@ -273,7 +273,7 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
     ("row", "wrong"),
     [
         ({"id": "EXAMPLE_1"}, "qid is missing"),
-        ({"quotes": {"verified": None}}, "quotes.verified must be a valid integer, got null"),
+        ({"quotes": {"verified": None}}, "quotes.verified must be a whole number, got null"),
     ],
 )
 def test_damaged_rows_are_named(tmp_path: Path, row: dict[str, Any], wrong: str) -> None:

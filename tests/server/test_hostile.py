@@ -135,7 +135,27 @@ def test_invalid_json_is_named_with_its_place(server: TestClient) -> None:
     reply = server.post(
         "/v1/answers", content=b'{"a" 1}', headers={"content-type": "application/json"}
     )
-    assert reply.json()["error"]["message"].endswith("body: invalid JSON at character 6")
+    assert reply.json()["error"]["message"].endswith("body is invalid JSON at character 6")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"question": 5}, "question must be a string"),
+        ({"sources": ["x"]}, "sources.0 must be an object"),
+        ({"sources": [{}]}, "sources.0.text is missing"),
+        ({"collection": 3}, "collection must be a string or an array"),
+        ({"limit": 101}, "limit must be at most 100"),
+        ({"x": 1}, "x is not a known field"),
+    ],
+)
+def test_an_invalid_field_is_named_with_what_it_must_be(
+    server: TestClient, change: dict[str, Any], problem: str
+) -> None:
+    body = {"question": "Who?", "sources": [{"text": "Ann."}], **change}
+    error = server.post("/v1/answers", json=body).json()["error"]
+    assert error["message"] == f"The request is invalid: {problem}"
+    assert error["param"] == problem.split()[0]
 
 
 MANY = 200_000

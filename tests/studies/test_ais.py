@@ -178,14 +178,14 @@ def test_tables_of_totto_are_read(tmp_path: Path) -> None:
 
 
 INVALID: list[tuple[dict[str, Any], str]] = [
-    ({"output": ""}, "output is invalid"),
+    ({"output": ""}, "output must"),
     ({"source": None}, "source"),
     ({"source": ""}, "neither a source nor a table"),
-    ({"sauce": "x"}, "sauce is invalid"),
-    ({"table": {"rows": []}}, "table.rows is invalid"),
+    ({"sauce": "x"}, "sauce is not"),
+    ({"table": {"rows": []}}, "table.rows must"),
     ({"context": [{"who": "Ann"}]}, "context.0"),
     ({"expert": {"interpretable": True}}, "cannot be rated"),
-    ({"expected": []}, "expected is invalid"),
+    ({"expected": []}, "expected must"),
     ({"expected": {"colour": 1}}, "expected must have the expected answer"),
 ]
 

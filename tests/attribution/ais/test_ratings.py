@@ -100,7 +100,7 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([BASE | {"interpretable": "no"}], "r.jsonl:1: interpretable must"),
         ([BASE | {"seconds": -1}], "r.jsonl:1: seconds must"),
         ([BASE | {"attributable_level": 6}], "r.jsonl:1: attributable_level must"),
-        ([BASE | {"justification": 3}], "justification must be a valid string"),
+        ([BASE | {"justification": 3}], "justification must be a string"),
         ([{"item": "1"}], "system is missing"),
         (
             [BASE | {"attributable": True}],
