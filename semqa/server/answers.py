@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
@@ -22,6 +22,7 @@ from semqa.server.schemas import (
     Limit,
     Many,
     Renumber,
+    RequestBody,
     Sources,
     Text,
 )
@@ -30,14 +31,14 @@ from semqa.server.sse import event
 router = APIRouter(tags=["answers"])
 
 
-class TurnIn(BaseModel, extra="forbid"):
+class TurnIn(RequestBody):
     """An earlier message of the conversation."""
 
     role: Literal["user", "assistant"]
     content: Text
 
 
-class AnswerRequest(BaseModel, extra="forbid"):
+class AnswerRequest(RequestBody):
     """A question."""
 
     question: Text = Field(description="The question, in natural language.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from semqa.errors import InputError
 from semqa.quotes import FreeText, Quote, Status
@@ -25,6 +25,7 @@ from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
+    LenientBody,
     LenientPart,
     LenientRequest,
     Many,
@@ -80,7 +81,7 @@ def unread(messages: Sequence[Message], field: str) -> list[str]:
     ][:MAX_LISTED]
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(LenientBody):
     """Options of a stream."""
 
     include_usage: bool | None = None

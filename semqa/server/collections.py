@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from semqa.errors import InputError
 from semqa.retrieval.passages import Collection, CollectionInfo, DocumentInfo, Library
 from semqa.server.asking import page_address, retrieved
-from semqa.server.schemas import SourceOut
+from semqa.server.schemas import RequestBody, SourceOut
 from semqa.server.work import DocumentWorkers
 
 _log = logging.getLogger("semqa.server")
@@ -24,7 +24,7 @@ _log = logging.getLogger("semqa.server")
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
 
 
-class NewCollection(BaseModel):
+class NewCollection(RequestBody, extra="ignore"):
     """A new collection."""
 
     name: str = Field(min_length=1, max_length=100, description="A single line without slashes.")
@@ -50,7 +50,7 @@ class FullDocument(DocumentInfo):
     pages: list[int]
 
 
-class Query(BaseModel):
+class Query(RequestBody, extra="ignore"):
     """A search for passages."""
 
     query: str = Field(min_length=1, max_length=10_000)

@@ -19,18 +19,19 @@ from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
 from semqa.quotes.render.markdown import conversation_to_markdown, escape
 from semqa.server.collections import Owner
+from semqa.server.schemas import RequestBody
 from semqa.server.store import ConversationInfo, FullConversation, Store
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
 
-class NewConversation(BaseModel):
+class NewConversation(RequestBody, extra="ignore"):
     """A new conversation."""
 
     title: str = Field("", max_length=2000, description="By default, the first question.")
 
 
-class NewTitle(BaseModel):
+class NewTitle(RequestBody, extra="ignore"):
     """The new title of a conversation."""
 
     title: str = Field(min_length=1, max_length=2000)

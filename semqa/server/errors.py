@@ -245,7 +245,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
 
 
-_BRANCH = re.compile(r"[\w-]+\[.*|[A-Z]\w*", re.DOTALL)
+_BRANCH = re.compile(r"[\w-]+\[.*|[A-Z]\w*|dict|list|float", re.DOTALL)
 """A type in the place of an error: the branch of a union."""
 
 

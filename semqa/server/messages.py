@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
@@ -72,7 +72,7 @@ class Block(LenientPart):
     source: DocumentSource | Text | None = None
     title: Text | None = None
     content: Text | Many[Block] | None = None
-    citations: Citations | list[Any] | None = None
+    citations: Citations | list[JsonValue] | None = None
 
     @property
     def cited(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import Field, JsonValue
 
 from semqa.errors import InputError
 from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
@@ -24,7 +24,7 @@ from semqa.server.chat import (
     unread,
 )
 from semqa.server.context import Turn, passages_of
-from semqa.server.schemas import STREAMED, TEXT_ALONE, Limit, Many, Text
+from semqa.server.schemas import STREAMED, TEXT_ALONE, LenientBody, Limit, Many, Text
 from semqa.server.sse import event
 
 router = APIRouter(tags=["responses"])
@@ -37,7 +37,7 @@ class Item(Message):
     role: Text = "user"
 
 
-class Tool(BaseModel, extra="allow"):
+class Tool(LenientBody):
     """A tool: `file_search` names collections, functions are never called, others are refused."""
 
     type: str
@@ -45,10 +45,10 @@ class Tool(BaseModel, extra="allow"):
     max_num_results: Limit = None
 
 
-class TextSettings(BaseModel, extra="allow"):
+class TextSettings(LenientBody):
     """Format of the reply; only plain text is supported."""
 
-    format: dict[str, Any] | None = None
+    format: dict[str, JsonValue] | None = None
 
 
 class ResponsesRequest(ConversationRequest):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import MaxLen
-from pydantic import AfterValidator, BaseModel, FailFast, Field
+from pydantic import AfterValidator, BaseModel, FailFast, Field, JsonValue
 
 from semqa.errors import InputError
 from semqa.quotes import Source, Verdict
@@ -46,7 +46,17 @@ Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 """A list in a request."""
 
 
-class SourceIn(BaseModel, extra="forbid"):
+class RequestBody(BaseModel, extra="forbid", strict=True, allow_inf_nan=False):
+    """An object in a request: its types are JSON's, so "yes" is not true."""
+
+
+class LenientBody(RequestBody, extra="allow"):
+    """Such an object that may have unknown fields."""
+
+    __pydantic_extra__: dict[str, JsonValue] = Field(init=False)  # finite, too
+
+
+class SourceIn(RequestBody):
     """A passage to answer from."""
 
     text: Text = Field(description="The passage.")
@@ -136,7 +146,7 @@ REFUSED: dict[str, tuple[str, tuple[object, ...]]] = {
 """Unsupported fields that would change the reply: the error message and the accepted values."""
 
 
-class LenientRequest(BaseModel, extra="allow"):
+class LenientRequest(LenientBody):
     """A request of another vendor's API.
 
     An unsupported field that would change the reply is refused, also one of another API. The reply
@@ -171,7 +181,7 @@ class LenientRequest(BaseModel, extra="allow"):
         return tuple(shown[:MAX_LISTED])
 
 
-class LenientPart(BaseModel, extra="allow"):
+class LenientPart(LenientBody):
     """A part of such a request; the reply lists its unknown fields too."""
 
 

@@ -15,7 +15,7 @@ import fastapi
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 import semqa
 from semqa import server
@@ -23,6 +23,7 @@ from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
+from semqa.server.schemas import RequestBody
 from semqa.server.settings import ServerSettings
 from semqa.studies.kind import Item
 from semqa.studies.records import OWNER, REVIEWER, Assignment
@@ -43,18 +44,18 @@ def _json_value(values: _T) -> _T:
     return values
 
 
-class StageAnswers(BaseModel, extra="forbid"):
+class StageAnswers(RequestBody):
     """The answers of a stage, and the working time on the item so far."""
 
     stage: Annotated[int, Field(ge=0)]
     values: Annotated[dict[str, Any], AfterValidator(_json_value)]
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    seconds: Annotated[float, Field(ge=0)]
 
 
 AssignmentId = Annotated[int, fastapi.Path(ge=1, le=2**53)]
 
 
-class ReviewBody(BaseModel, extra="forbid"):
+class ReviewBody(RequestBody):
     """A review of a finished answer."""
 
     answer: Annotated[int, Field(ge=1, le=2**53)]

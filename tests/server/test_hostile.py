@@ -155,7 +155,62 @@ def test_an_invalid_field_is_named_with_what_it_must_be(
     body = {"question": "Who?", "sources": [{"text": "Ann."}], **change}
     error = server.post("/v1/answers", json=body).json()["error"]
     assert error["message"] == f"The request is invalid: {problem}"
-    assert error["param"] == problem.split()[0]
+    assert error["param"] == problem.split(maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+@pytest.mark.parametrize(
+    ("path", "change", "field"),
+    [
+        ("answers", '"limit": %s', "limit"),
+        ("chat/completions", '"temperature": %s', "temperature"),
+        ("chat/completions", '"metadata": {"a": [1, %s]}', "metadata.a.1"),
+        ("responses", '"tools": [{"type": "function", "x": %s}]', "tools.0.x"),
+        ("messages", '"system": [{"type": "text", "text": "x", "x": %s}]', "system.0.x"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_refused(
+    server: TestClient, path: str, change: str, field: str, number: str
+) -> None:
+    asked = '"messages": [{"role": "user", "content": "Who?"}]'
+    asked = {"answers": '"question": "Who?"', "responses": '"input": "Who?"'}.get(path, asked)
+    if path != "messages":
+        asked += ', "sources": [{"text": "Ann."}]'
+    body = f"{{{asked}, {change % number}}}"
+    headers = {"content-type": "application/json"}
+    reply = server.post(f"/v1/{path}", content=body, headers=headers)
+    assert reply.status_code == 400, reply.text
+    assert (error := reply.json()["error"])["param"] == field
+    assert error["message"] == f"The request is invalid: {field} must be " + (
+        "a whole number" if field == "limit" else "a finite number"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "field"),
+    [
+        ("answers", {"stream": "yes"}, "stream"),
+        ("answers", {"renumber": 1}, "renumber"),
+        ("answers", {"limit": "3"}, "limit"),
+        ("chat/completions", {"stream": "true"}, "stream"),
+        ("chat/completions", {"max_tokens": 3.0}, "max_tokens"),
+        (
+            "chat/completions",
+            {"stream_options": {"include_usage": "yes"}},
+            "stream_options.include_usage",
+        ),
+        ("responses", {"tools": [{"type": "file_search", "max_num_results": True}]},
+         "tools.0.max_num_results"),
+        ("messages", {"stream": 1}, "stream"),
+    ],
+)  # fmt: skip
+def test_types_are_those_of_json(
+    server: TestClient, path: str, change: dict[str, Any], field: str
+) -> None:
+    asked: dict[str, Any] = {"messages": [{"role": "user", "content": "Who?"}]}
+    asked = {"answers": {"question": "Who?"}, "responses": {"input": "Who?"}}.get(path, asked)
+    error = server.post(f"/v1/{path}", json={**asked, **change}).json()["error"]
+    assert error["param"] == field
 
 
 MANY = 200_000
