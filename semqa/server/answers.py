@@ -25,6 +25,7 @@ from semqa.server.schemas import (
     RequestBody,
     Sources,
     Text,
+    to_sources,
 )
 from semqa.server.sse import event
 
@@ -80,7 +81,7 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
         request,
         body.question,
         exchanges(history),
-        sources=[source.to_source() for source in body.sources or ()],
+        sources=to_sources(body.sources),
         collection=body.collection,
         engine=body.engine,
         limit=body.limit,

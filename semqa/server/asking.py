@@ -40,7 +40,7 @@ async def prepare(
     question: str,
     history: Sequence[Exchange] = (),
     *,
-    sources: Sequence[AnswerSource] = (),
+    sources: Sequence[AnswerSource] | None = None,
     collection: str | Sequence[str] | None = None,
     engine: str | None = None,
     limit: int | None = None,
@@ -49,7 +49,8 @@ async def prepare(
     """Validate a question and collect its sources. A greeting or thanks gets a fixed reply.
 
     Args:
-        sources: sources in the request; retrieved passages follow them.
+        sources: sources in the request; retrieved passages follow them. None to search; an empty
+            list must come with a collection.
         collection: name or names of collections to search; None for all of them, or for no search
             if there are sources.
         engine: specification of the engine; None for the default.
@@ -60,7 +61,11 @@ async def prepare(
     collection = None if collection == [] else collection  # some clients send an empty list
     check_question(question, state.settings)
     spec = state.shelf.choose(engine)
-    sources = tuple(sources)
+    if sources is not None and not sources and collection is None:
+        raise InputError(
+            "must not be empty.", field="sources", hint="Leave it out to search all collections."
+        )
+    sources = tuple(sources or ())
     if sources:
         check_sources(sources, state.settings)
         size, limit_for_models = total_characters(sources), state.settings.max_model_characters

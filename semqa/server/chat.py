@@ -32,6 +32,7 @@ from semqa.server.schemas import (
     Renumber,
     Sources,
     Text,
+    to_sources,
     unknown_fields,
 )
 from semqa.server.settings import Citations
@@ -154,11 +155,12 @@ async def prepare_conversation(
     read = read_conversation(turns, field)
     engine, named = named_model(body.model, request.app.state.shelf)
     form = _content_form(request, body.format, read.sources)
+    given = to_sources(body.sources)
     prepared = await prepare(
         request,
         read.question,
         read.history,
-        sources=[*read.sources, *(source.to_source() for source in body.sources or ())],
+        sources=[*read.sources, *(given or ())] if read.sources else given,
         collection=collection if collection is not None else named,
         engine=body.engine if body.engine is not None else engine,
         limit=limit,

@@ -131,7 +131,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         request,
         read.question,
         read.history,
-        sources=sources,
+        sources=sources or None,
         collection=body.collection if body.collection is not None else collection,
         engine=body.engine if body.engine is not None else engine,
         limit=body.limit,

@@ -70,8 +70,18 @@ class SourceIn(RequestBody):
 
 Sources = Annotated[
     Many[SourceIn] | None,
-    Field(description="Passages to answer from, numbered from 1. Without any, search collections."),
+    Field(
+        description="Passages to answer from, numbered from 1. Without this field, collections are "
+        "searched; an empty list needs a collection."
+    ),
 ]
+
+
+def to_sources(given: list[SourceIn] | None) -> list[AnswerSource] | None:
+    """Convert the sources of a request; None if there is no such field."""
+    return None if given is None else [source.to_source() for source in given]
+
+
 Collection = Annotated[
     Text | Many[Text] | None,
     Field(

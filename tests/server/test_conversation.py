@@ -150,6 +150,25 @@ def test_without_a_collection_all_are_searched() -> None:
             assert source["text"][source["start"] : source["end"]] == source["text"]
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("answers", {"question": "Who sang?"}),
+        ("chat/completions", {"messages": [{"role": "user", "content": "Who sang?"}]}),
+        ("responses", {"input": "Who sang?"}),
+    ],
+)
+def test_an_empty_list_of_sources_does_not_search_all_collections(
+    path: str, asked: dict[str, Any]
+) -> None:
+    library = Library(music=["Bing sang it."])
+    with client(library=library) as server:
+        reply = server.post(f"/v1/{path}", json={**asked, "sources": []})
+        assert (reply.status_code, reply.json()["error"]["param"]) == (400, "sources")
+        for change in ({"sources": [], "collection": "music"}, {"sources": None}, {}):
+            assert server.post(f"/v1/{path}", json={**asked, **change}).status_code == 200
+
+
 def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
     library = Library(all=[BRIDGE, TOWER])
     history = [
