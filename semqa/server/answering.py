@@ -148,8 +148,8 @@ class AnswerResult:
 
 
 _DETAILS = (
-    "verdict", "verified", "abstained", "relevance", "answerable", "unanswered", "counts", "quotes", "dropped",
-    "claims", "nearest", "sources",
+    "understood", "answer", "verdict", "verified", "abstained", "relevance", "answerable",
+    "unanswered", "finished", "counts", "quotes", "dropped", "claims", "nearest", "sources", "usage",
 )  # fmt: skip
 
 
