@@ -246,13 +246,26 @@ def answers_of(raw: bytes, name: str) -> list[GivenAnswer]:
 
 
 def is_record(text: str, name: str) -> bool:
-    """Return whether a text, or its first line, is the record of an answer with its sources."""
+    """Return whether a text, or its first line, is the record of an answer with its sources.
+
+    Raises:
+        InputError: it is a record without sources, such as a prediction.
+    """
     if not text.lstrip().startswith("{"):
         return False
     for record in (text, text.lstrip().partition("\n")[0]):
         with suppress(InputError):
-            return {"answer", "sources"} <= as_row(decode_json(record, name), name).fields.keys()
-    return False
+            fields = as_row(decode_json(record, name), name).fields.keys()
+            break
+    else:
+        return False
+    if fields & {"answer", "prediction"} and "sources" not in fields:
+        raise InputError(
+            'This is a JSON record of an answer, but it has no "sources".',
+            where=name,
+            hint="Add the question's sources to each record, or give only the marked answer.",
+        )
+    return "sources" in fields and bool(fields & {"answer", "prediction"})
 
 
 def answer_of(row: Row, number: int = 1) -> GivenAnswer:

@@ -79,6 +79,21 @@ def test_an_abstention_passes_as_such(semqa: Command) -> None:
     assert semqa("verify", stdin=record.encode()).code == 0
 
 
+@pytest.mark.parametrize("name", ["answer", "prediction"])
+def test_a_record_without_sources_is_not_taken_for_an_answer(
+    semqa: Command, tmp_path: Path, name: str
+) -> None:
+    record = {"qid": "1", name: "[ 1 Ann ]"}
+    (tmp_path / "ann.txt").write_text("Ann was here.", "utf-8")
+    for lines in ([record], [record, {**record, "qid": "2"}]):
+        (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in lines), "utf-8")
+        outcome = semqa("verify", "p.jsonl", "--source", "ann.txt")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "sources" in outcome.err
+    record["sources"] = [{"text": "Ann was here."}]
+    assert semqa("verify", stdin=json.dumps(record).encode()).code == 0
+
+
 def test_answers_to_many_questions(semqa: Command, tmp_path: Path) -> None:
     sources = [{"text": "Ann was here."}]
     records = [{"id": n, "answer": f"[ 1 {n} ]", "sources": sources} for n in ("Ann", "Bob")]
