@@ -32,10 +32,7 @@ class Command(TyperCommand):
         """Return the parameters, with `--help-all` if some options are in panels."""
         params = super().get_params(ctx)
         if any(map(_panel, params)):
-            option: Any = copy(self.get_help_option(ctx))
-            option.name, option.opts = "help_all", ["--help-all"]
-            option.help, option.callback = "Show every option and exit.", _print_all
-            params.append(option)
+            params.append(_help_all(self, ctx))
         return params
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -142,6 +139,12 @@ def taking(*declarations: Callable[..., Any]) -> type[DeclaredCommand]:
 class Group(TyperGroup):
     """A group that lists its commands by panel."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with a hidden `--help-all`, since its commands may have one."""
+        option = _help_all(self, ctx)
+        option.hidden = True
+        return [*super().get_params(ctx), option]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, grouped by panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
@@ -177,6 +180,13 @@ _LIST_OF = re.compile(r"<list\[([\w|]+)\]>")
 def _panel(param: Any) -> str | None:
     panel = getattr(param, "rich_help_panel", None)
     return panel if isinstance(panel, str) else None
+
+
+def _help_all(command: Any, ctx: Any) -> Any:
+    option = copy(command.get_help_option(ctx))
+    option.name, option.opts = "help_all", ["--help-all"]
+    option.help, option.callback = "Show every option and exit.", _print_all
+    return option
 
 
 def _print_all(ctx: typer.Context, _param: Any, requested: bool) -> None:

@@ -20,6 +20,15 @@ def test_version(semqa: Command) -> None:
     assert semqa("--version").out == f"semqa {package.__version__}\n"
 
 
+@pytest.mark.parametrize("group", [(), ("eval",), ("eval", "attrscore"), ("bench",)])
+def test_a_group_knows_the_help_flag_of_its_commands(
+    semqa: Command, group: tuple[str, ...]
+) -> None:
+    shown = semqa(*group, "--help-all")
+    assert (shown.code, shown.out) == (0, semqa(*group, "--help").out)
+    assert "--help-all" not in shown.out
+
+
 def test_changelog_top_is_the_version() -> None:
     changelog = (EXAMPLES.parent / "CHANGELOG.md").read_text(encoding="utf-8")
     top = re.search(r"^## (\S+)", changelog, re.MULTILINE)
