@@ -132,6 +132,8 @@ def read_piped_sources() -> tuple[Source, ...]:
     """
     with open_input(STDIN, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw, name = file.read_all(), file.name
+    if not raw.strip():
+        raise InputError("No sources: standard input is empty. Give documents or --sources FILE.")
     if _LIKE_JSON.match(raw.removeprefix(BOM)):
         return _json_sources(raw, name)
     return (_text_source(raw, name, title=""),)
