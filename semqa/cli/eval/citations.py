@@ -242,7 +242,13 @@ def citations(
         record["rows"] = citation_rows(examples, judge, **settings)
     results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
     record = {"kind": "citations", "results": results, **record}
-    finish(record, out, lambda: _show(record, "neutral"), as_json=as_json)
+
+    def show() -> None:
+        _show(record, "neutral")
+        if references is not None:
+            say("short answers of QuoteSum: use semqa score, whose Sem-Rec counts them")
+
+    finish(record, out, show, as_json=as_json)
 
 
 def disambig(
