@@ -179,7 +179,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
-    raise _RejectedError(name)
+    raise _RejectedError(f"{name} is not JSON; write null")
 
 
 def _finite(digits: str) -> float:
