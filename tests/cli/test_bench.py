@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from semqa.cli.bench_watch import show_results
 from semqa.cli.main import app
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
@@ -73,6 +74,15 @@ def test_no_results_if_all_examples_fail(invoke: Invoke, tmp_path: Path) -> None
         assert " ms per answer" not in result.stdout
     assert json.loads(result.stdout)["failed"] == 3
     assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
+
+
+def test_the_time_of_an_answer_has_a_fitting_unit(
+    invoke: Invoke, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = json.loads(invoke("--json").stdout)
+    for seconds, told in ((15.0727, "15.1 s"), (0.0154, "15.4 ms")):
+        show_results({**results, "seconds": {"p50": seconds}})
+        assert f"; {told} per answer" in capsys.readouterr().out
 
 
 def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) -> None:
