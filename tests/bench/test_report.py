@@ -293,6 +293,8 @@ def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
         page.keyboard.press("ArrowRight", delay=50)
         page.wait_for_function("document.querySelector('#scores .wide').scrollLeft > 0")
         assert wide.get_attribute("aria-label") == "Scores"
+        bars = page.locator(".track").evaluate_all("all => all.map(e => e.clientWidth)")
+        assert min(bars) > 200
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
         browser.close()
 
