@@ -18,12 +18,13 @@ function repeated({ title, text }) {
   return wanted !== "" && first.trim() === wanted;
 }
 
-// A text as nodes: headings are bold, their marks faint.
-function lined(text) {
-  return visible(text).split(/^(#{1,6} .*)$/m).map((part, at) => {
-    if (at % 2 === 0) return part;
+// A text as nodes, from the start of a line or not: headings are bold, their marks faint, or hidden in
+// a Markdown file.
+function lined(text, starts, markdown) {
+  return visible(text).split(/^(#{1,6} .*)$/m).map((part, at, all) => {
+    if (at % 2 === 0 || (at === 1 && !all[0] && !starts)) return part;
     const end = part.indexOf(" ") + 1;
-    return make("span", { class: "heading" }, make("span", { class: "faint" }, part.slice(0, end)), part.slice(end));
+    return make("span", { class: "heading" }, make("span", { class: "faint", hidden: markdown }, part.slice(0, end)), part.slice(end));
   });
 }
 
@@ -109,7 +110,7 @@ export class SourceCard {
     const within = (start, end) => ranges
       .map((range) => ({ ...range, start: Math.max(start, range.start), end: Math.min(end, range.end) }))
       .filter((range) => range.start < range.end)
-      .flatMap((range) => this.#range(points.slice(range.start, range.end), range));
+      .flatMap((range) => this.#range(points.slice(range.start, range.end), range, !range.start || points.slice(range.start - 1, range.start) === "\n"));
     const nodes = [];
     let at = ranges[0].start;
     for (const { start, end, rows } of tables(points.slice(at, ranges.at(-1).end), at)) {
@@ -120,14 +121,15 @@ export class SourceCard {
     return [...nodes, ...within(at, ranges.at(-1).end)];
   }
 
-  #range(text, { indices, passage }) {
-    if (indices.length) return [this.#place(text, indices, passage)];
-    return lined(text).map((node) => (passage ? make("span", { class: "passage" }, node) : node));
+  #range(text, { indices, passage }, starts) {
+    const nodes = lined(text, starts, /\.(md|markdown)$/i.test(this.source.name ?? ""));
+    if (indices.length) return [this.#place(nodes, indices, passage)];
+    return nodes.map((node) => (passage ? make("span", { class: "passage" }, node) : node));
   }
 
-  #place(text, indices, passage) {
+  #place(nodes, indices, passage) {
     // Tab stops once at a quote, even if it has several places, such as the cells of a row.
-    const link = make("a", { href: this.address(indices[0]), tabindex: this.places.has(indices[0]) ? -1 : null }, visible(text));
+    const link = make("a", { href: this.address(indices[0]), tabindex: this.places.has(indices[0]) ? -1 : null }, ...nodes);
     const mark = make("mark", { class: passage ? "passage" : null, "data-quotes": indices.join(" ") }, link);
     let next = 0;
     link.addEventListener("click", (event) => {

@@ -97,6 +97,19 @@ def test_headings_and_tables_of_a_document_look_like_those(serve: Serve, page: P
     assert page.locator("mark.pinned").all_inner_texts() == ["Monday", "9"]
 
 
+def test_a_markdown_file_shows_its_headings_without_marks(serve: Serve, page: Page) -> None:
+    text = "# Hours\n\nOpen on Mondays.\n\n## Fees\n\nC# is free.\n"
+    site = serve(lambda *_: "[ 1 C ]")
+    site.library.create("", "docs").put("school.md", text.encode())
+    site.open(page)
+    ask(page, "Is C# free?")
+    wait_for_answer(page)
+    body = page.locator(".source .body").first
+    assert "## Fees\n\nC# is free." in (body.text_content() or ""), "offsets stay"
+    assert body.locator(".heading").all_inner_texts()[-1] == "Fees"
+    assert "C# is free." in body.inner_text()
+
+
 PIECES = (
     "a", "b c", "5", "é", "字", "א", "\u202e", "\x00", "*", "**", "***", "****", "_", "__", "`", "``", "```", "```py\n",
     "~~~\n", "# ", "\n", "\n\n", "- ", "\n- ", "\n  - ", "\n1. ", "\n7) ", "\n    ", "\t", "> ", "\n> > ", "|", "\n| x | y |\n|---|:-:|\n",
