@@ -97,7 +97,9 @@ export class Library {
     );
     select.value = some ? SOME : this.name || (this.#chosen === ALL && several ? ALL : "");
     const access = this.#access.get(this.name) ?? "own";
-    find("delete-collection").hidden = !this.name || access !== "own";
+    const remove = find("delete-collection");
+    remove.hidden = !this.name || access !== "own";
+    remove.ariaLabel = remove.title = `Delete the collection ${short(this.name, 60)}`;
     find("add-files").hidden = !this.#writable;
     find("shared-told").hidden = access === "own";
     find("shared-told").textContent = access === "read" ? "Shared with you (read-only)" : "Shared with you";

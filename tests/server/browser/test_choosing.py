@@ -46,6 +46,7 @@ def test_a_conversation_comes_back_as_it_was_asked(serve: Serve, page: Page) -> 
     site = with_collections(serve)
     site.open(page)
     page.locator("#collection").select_option("towers")
+    page.get_by_role("button", name="Delete the collection towers").wait_for()
     ask(page, "When was the tower opened?")
     wait_for_answer(page)
     page.get_by_role("button", name="New conversation").click()
