@@ -83,7 +83,7 @@ def test_an_abstention_passes_as_such(semqa: Command) -> None:
 def test_a_record_without_sources_is_not_taken_for_an_answer(
     semqa: Command, tmp_path: Path, name: str
 ) -> None:
-    record = {"qid": "1", name: "[ 1 Ann ]"}
+    record: dict[str, object] = {"qid": "1", name: "[ 1 Ann ]"}
     (tmp_path / "ann.txt").write_text("Ann was here.", "utf-8")
     for lines in ([record], [record, {**record, "qid": "2"}]):
         (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in lines), "utf-8")
