@@ -613,6 +613,51 @@ def test_an_unanswered_part_is_reported() -> None:
     )
 
 
+PENSION = """## Transfers
+
+You may transfer your benefits to another scheme until one year before your normal retirement date.
+That date has passed, so a transfer is no longer possible. The transfer value on your last statement
+(£248,900) is for information only.
+
+## Payment
+
+We pay on the 24th of each month.
+"""
+COVER = """## Cover
+
+Two years on everything, five on the compressor, seven on the compressor if the pump was registered
+within 60 days and is serviced every year.
+
+## Noise
+
+The pump may hum.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        (
+            "Can I still move my pension somewhere else and how much is it worth?",
+            PENSION,
+            "£248,900",
+        ),
+        (
+            "How long is the compressor covered and what must I do for the longest cover?",
+            COVER,
+            "registered\nwithin 60 days",
+        ),
+    ],
+)
+def test_a_part_that_is_hardly_understood_alone_is_not_said_to_be_missing(
+    question: str, text: str, expected: str
+) -> None:
+    answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
+    assert answer is not None
+    assert not answer.unanswered
+    assert any(expected in quote.text for quote in answer.quotes)
+
+
 @pytest.mark.parametrize(
     ("question", "missing"),
     [
@@ -803,8 +848,8 @@ def test_a_paraphrased_question_is_answered_by_meaning() -> None:
 def test_a_question_on_the_subject_that_has_no_answer() -> None:
     text = f"{CONTRACT}\n## 5. Parking\n\nCars are parked behind the hall. The gate is locked at 23:00.\n"
     sources = [Source(text)]
-    assert engine("auto").attempt("How many parking spaces are there?", sources) is None
-    assert engine("auto").attempt("When is the gate locked?", sources) is not None
+    assert engine(TUNED_ENCODER).attempt("How many parking spaces are there?", sources) is None
+    assert engine(TUNED_ENCODER).attempt("When is the gate locked?", sources) is not None
 
 
 def test_the_same_sentence_is_quoted_once() -> None:
