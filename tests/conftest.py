@@ -9,9 +9,11 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 from tests.effort import effort
@@ -38,6 +40,9 @@ if "SEMQA_TEST_RUNNER" not in os.environ:
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()
+
+# Typer builds all commands again for each call, which takes longer than most commands.
+typer.main.get_group = cache(typer.main.get_group)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None, max_examples=effort(100))

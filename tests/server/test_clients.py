@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import openai
 import pytest
 
 from semqa.errors import UnavailableError
 from tests.server.serving import serving
 from tests.server.stand_ins import Library, Scripted, Store
+
+if TYPE_CHECKING:
+    import anthropic
 
 BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
 TOWER = "The tower was opened in 1889. Zürich is elsewhere. 🎄 marks it."
@@ -40,6 +42,8 @@ def chat(url: str) -> Iterator[openai.OpenAI]:
 
 @pytest.fixture(scope="module")
 def messages(url: str) -> Iterator[anthropic.Anthropic]:
+    import anthropic  # takes seconds
+
     with anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as client:
         yield client
 
@@ -115,6 +119,8 @@ class Breaking(Scripted):
 
 
 def test_clients_see_that_a_stream_broke_off() -> None:
+    import anthropic
+
     broken = Breaking(["It was ", "[ 1 rained", " ]"], fails=UnavailableError("the model is gone"))
     asked: Any = [{"role": "user", "content": "When was the bridge opened?"}]
     said: Any = [document("It rained."), {"type": "text", "text": "When was it?"}]

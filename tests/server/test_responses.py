@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import anthropic
 import openai
 import pytest
 
@@ -183,6 +182,8 @@ SCAN = {"type": "document", "source": {"type": "content", "content": [PICTURE]}}
 def test_unsupported_fields_of_messages_are_refused(
     url: str, more: dict[str, Any], param: str
 ) -> None:
+    import anthropic  # takes seconds
+
     asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}
     with (
         anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages,
@@ -194,6 +195,8 @@ def test_unsupported_fields_of_messages_are_refused(
 
 
 def test_messages_lists_what_has_no_effect(url: str) -> None:
+    import anthropic
+
     document = {
         "type": "document",
         "source": {"type": "text", "data": "Opened in 1932.", "languge": "en"},

@@ -11,6 +11,9 @@ from semqa.data.quotesum import Question, read_quotesum, write_quotesum
 from semqa.training.train import train
 from tests.training.toy import BRIEF, TEMPLATE, options, save_decoder, save_t5, toy_questions
 
+# Doctest's collection would import it, which takes seconds.
+collect_ignore = ["preload.py"]
+
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
