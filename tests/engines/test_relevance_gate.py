@@ -41,7 +41,7 @@ def test_sources_of_other_questions_are_rejected(shared: Path) -> None:
     given = list({e.question: e.sources for e in examples}.items())
     engine = ExtractiveEngine()
     own, foreign = [], []
-    for (other, _), (question, sources) in zip(given[::2], given[1::2], strict=False):
+    for (other, _), (question, sources) in zip(given[::4], given[1::4], strict=False):
         own.append(engine.attempt(question, sources) is not None)
         foreign.append(engine.attempt(other, sources) is not None)
     assert own.count(False) <= 1
