@@ -1,8 +1,9 @@
-"""Import of optional packages, with an error that says how to install a missing one."""
+"""Optional packages: their versions, and an error that says how to install a missing one."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from semqa.errors import MissingExtraError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["require"]
+__all__ = ["installed", "require"]
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -38,6 +39,20 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
             f"{purpose} needs the extra {extra}{f' ({packages})' if packages else ''}; {error.name} "
             f"is missing. In a clone of semqa, run: pip install '.[{extra}]'"
         ) from error
+
+
+def installed(*packages: str) -> dict[str, str]:
+    """Return the versions of those packages that are installed."""
+    found = {package: _version(package) for package in packages}
+    return {package: version for package, version in found.items() if version is not None}
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _requirements(extra: str) -> list[str]:

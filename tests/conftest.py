@@ -45,7 +45,7 @@ if "SEMQA_TEST_RUNNER" not in os.environ:
 typer.main.get_group = cache(typer.main.get_group)
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("semqa", deadline=None, max_examples=effort(100))
+settings.register_profile("semqa", deadline=None, max_examples=effort(60))
 settings.load_profile("semqa")
 
 

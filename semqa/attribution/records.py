@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +15,7 @@ from semqa.data.csv_rows import columns_of, csv_of, table_rows
 from semqa.data.files import STDIN, ByteBudget, InputFile, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
+from semqa.extras import installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,13 +57,7 @@ def describe_judge(judge: Judge) -> dict[str, Any]:
 
 def versions(*packages: str) -> dict[str, str]:
     """Return the versions of semqa and of those packages that are installed."""
-    found = {"semqa": semqa.__version__}
-    for package in packages:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    return {"semqa": semqa.__version__, **installed(*packages)}
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:

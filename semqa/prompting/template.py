@@ -8,6 +8,7 @@ import json
 import re
 import traceback
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -170,8 +171,7 @@ class Template:
         """
         given = str(template)
         if given in cls.names():
-            raw = shipped_folder().joinpath(given + _SUFFIX).read_bytes()
-            return cls.parse(raw, f"{given}{_SUFFIX}", given)
+            return _load_shipped(given)
         path = Path(template)
         if not (path.exists() or path.suffix or path.name != given):
             known = cls.names()
@@ -319,6 +319,12 @@ def shipped_folder() -> Traversable:
         if (beside / f"zero-shot{_SUFFIX}").is_file():
             return beside
         raise
+
+
+@cache
+def _load_shipped(name: str) -> Template:
+    raw = shipped_folder().joinpath(name + _SUFFIX).read_bytes()
+    return Template.parse(raw, f"{name}{_SUFFIX}", name)
 
 
 def _compile(text: str, where: str) -> dict[str, Any]:

@@ -11,14 +11,13 @@ there are several processes.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import re
 import shutil
 import signal
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
@@ -27,6 +26,7 @@ from semqa.data.files import decode_text, locked, open_input, sync_folder, write
 from semqa.data.jsonl import as_row, decode_json
 from semqa.engines.model.hub import model_versions
 from semqa.errors import InputError, SemqaError, UnavailableError
+from semqa.extras import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -385,8 +385,5 @@ class Session(NamedTuple):
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that affect training."""
-    found = {"semqa": semqa.__version__, **model_versions()}
-    for name in ("accelerate", "peft"):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+    packages = installed("accelerate", "peft")
+    return {"semqa": semqa.__version__, **model_versions(), **packages}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import warnings
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from semqa.data.files import folder_digest
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError, first_line
+from semqa.extras import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -316,8 +316,4 @@ def model_identity(engine: str, revision: object = None) -> str | None:
 
 def model_versions() -> dict[str, str]:
     """Return the versions of the installed packages that run models."""
-    versions = {}
-    for package in _PACKAGES:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = importlib.metadata.version(package)
-    return versions
+    return installed(*_PACKAGES)
