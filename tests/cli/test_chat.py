@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import EXAMPLES
+from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.server import Answer, serving
 from tests.terminal import Talk
 from tests.terminal import talking as in_terminal
@@ -30,49 +28,39 @@ def letting(tmp_path: Path) -> Path:
     return path
 
 
-def piped(lines: str, *args: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "semqa", "chat", *map(str, args)],
-        input=lines,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "XDG_DATA_HOME": str(folder / "data")},
-        timeout=300,
-        check=False,
-    )
-
-
 def talking(folder: Path, *args: str | Path) -> AbstractContextManager[Talk]:
     command = [sys.executable, "-m", "semqa", "chat", *map(str, args)]
     return in_terminal(command, folder, {"XDG_DATA_HOME": str(folder / "data")})
 
 
-def test_a_pipe_asks_one_question_per_line_with_history(letting: Path, tmp_path: Path) -> None:
-    lines = "Who keeps a key?\n\nthanks!\nAnd the rent?\nok\n/sources\n/save talk.md\n/new\n"
-    done = piped(lines, letting, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "> Who keeps a key?\n[ 1 The landlord, Ada Morrow, keeps a key. ]" in done.stdout
-    assert "> And the rent?\n[ 1 The rent is 640 pounds a month. ]" in done.stdout
-    assert "> thanks!\nThis is not a question. Ask about the sources.\n" in done.stdout
-    assert "line 3: “The rent is 640 pounds a month.”" in done.stdout
-    assert "\x1b" not in done.stdout
+def test_a_pipe_asks_one_question_per_line_with_history(
+    semqa: Command, letting: Path, tmp_path: Path
+) -> None:
+    lines = b"Who keeps a key?\n\nthanks!\nAnd the rent?\nok\n/sources\n/save talk.md\n/new\n"
+    code, out, err = semqa("chat", letting, stdin=lines)
+    assert code == 0, err
+    assert "> Who keeps a key?\n[ 1 The landlord, Ada Morrow, keeps a key. ]" in out
+    assert "> And the rent?\n[ 1 The rent is 640 pounds a month. ]" in out
+    assert "> thanks!\nThis is not a question. Ask about the sources.\n" in out
+    assert "line 3: “The rent is 640 pounds a month.”" in out
+    assert "\x1b" not in out
     saved = (tmp_path / "talk.md").read_text("utf-8")
     assert "## Who keeps a key?" in saved
     assert "[^2-1]: Letting of the mill" in saved
 
 
-def test_an_error_in_a_pipe_does_not_stop_the_chat(letting: Path, tmp_path: Path) -> None:
-    done = piped("/nope\n/open 1\n/save letting.md\nWho keeps a key?\n", letting, folder=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.count("error: ") == 3
-    assert "Ada Morrow, keeps a key." in done.stdout
+def test_an_error_in_a_pipe_does_not_stop_the_chat(semqa: Command, letting: Path) -> None:
+    lines = b"/nope\n/open 1\n/save letting.md\nWho keeps a key?\n"
+    code, out, err = semqa("chat", letting, stdin=lines)
+    assert code == 1
+    assert err.count("error: ") == 3
+    assert "Ada Morrow, keeps a key." in out
     assert letting.read_text("utf-8") == LETTING
 
 
-def test_sources_do_not_come_from_standard_input(tmp_path: Path) -> None:
-    assert "No sources" in piped("Who?\n", folder=tmp_path).stderr
-    assert "Sources cannot be standard input" in piped("Who?\n", "-", folder=tmp_path).stderr
+def test_sources_do_not_come_from_standard_input(semqa: Command) -> None:
+    assert "No sources" in semqa("chat", stdin=b"Who?\n").err
+    assert "Sources cannot be standard input" in semqa("chat", "-", stdin=b"Who?\n").err
 
 
 def test_colours_links_and_commands_in_a_terminal(letting: Path, tmp_path: Path) -> None:

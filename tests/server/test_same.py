@@ -73,7 +73,7 @@ sendable = answers().filter(
     lambda drawn: drawn[0].strip() and any((s.text + s.title).strip() for s in drawn[1])
 )
 many = settings(
-    max_examples=effort(40),
+    max_examples=effort(25),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 ENGINES = st.sampled_from([STREAMED.name, WHOLE.name])

@@ -63,7 +63,7 @@ def folder() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @schema.parametrize()
-@settings(max_examples=effort(6), suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(3), suppress_health_check=list(HealthCheck))
 def test_no_server_error(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(
         checks=[

@@ -75,7 +75,7 @@ def check_row(logits: Any, allowed: list[int] | None) -> None:
     assert kept == (list(range(WIDTH)) if allowed is None else sorted(allowed))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**9))
 def test_the_first_runner(seed: int) -> None:
     """Rows join, leave, are taken over, swapped, moved, preempted; tokens come late."""
@@ -209,7 +209,7 @@ class Requests:
         self.prompt_len.np[slot] = wanted.prompt
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**9), most_drafts=st.sampled_from([0, 1, 3]))
 def test_the_second_runner(seed: int, most_drafts: int) -> None:
     """Requests take slots over without a word; rows of drafts; prompts in pieces; resumption."""

@@ -152,7 +152,7 @@ json_texts = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.dictionaries(st.text(), json_texts, max_size=4), title=st.text())
 def test_messages_round_trip(store: Store, content: dict[str, object], title: str) -> None:
     talk = store.create_conversation("me", title)
