@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from semqa import Source
@@ -11,6 +11,7 @@ from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.compose import span_text
 from semqa.engines.extractive.matching import read_units
 from semqa.engines.extractive.passage import MAX_SENTENCE_WORDS, read_passage
+from tests.effort import effort
 
 PIECES = (
     *("[", "]", "[ 1 ", " ]", "(", ")", "“", "”", '"', "«", "'", "<b>", "[sic]", "1]"),
@@ -25,7 +26,8 @@ questions = st.sampled_from(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=effort(100))
+@example("How much?", [("", "\n\n[", "")], 100, 0.45)  # no unit to quote
 @given(
     questions | hostile.map("who?".__add__),
     st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=3),

@@ -156,6 +156,8 @@ def rest_of_lists(found: Match, kept: Mapping[tuple[int, int], float]) -> Iterat
     Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
     says what the question asks.
     """
+    if not kept:  # nor may there be any units
+        return
     share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
     above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
     near = {place for place, cosine in zip(found.places, above, strict=True) if cosine >= SAYS}
