@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 
 import docx as python_docx
 import pytest
+from docx.document import Document as WordDocument
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -439,6 +440,23 @@ def test_a_compound_keeps_its_hyphen_where_no_words_are_split() -> None:
     )
 
 
+def read_word(made: WordDocument) -> Document:
+    out = io.BytesIO()
+    made.save(out)
+    return extract("a.docx", out.getvalue())
+
+
+def word_table(columns: int, cells: Sequence[str], *merged: tuple[int, int, int, int]) -> list[str]:
+    """Return the lines of a table in a Word document, in which some cells are merged."""
+    made = python_docx.Document()
+    table = made.add_table(rows=len(cells) // columns, cols=columns)
+    for i, text in enumerate(cells):
+        table.cell(i // columns, i % columns).text = text
+    for row, column, last_row, last_column in merged:
+        table.cell(row, column).merge(table.cell(last_row, last_column))
+    return read_word(made).text.split("\n")
+
+
 def test_word_documents_include_tables_boxes_and_insertions() -> None:
     body = (
         f'<w:document {makers.W} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
@@ -471,9 +489,7 @@ def test_a_word_document_keeps_headings_lists_and_tables() -> None:
         for j, cell in enumerate(row.cells):
             cell.text = f"{i}\n{j}"
     made.add_table(1, 1).rows[0].cells[0].text = "A box."
-    out = io.BytesIO()
-    made.save(out)
-    assert extract("a.docx", out.getvalue()).text == (
+    assert read_word(made).text == (
         "# Fees\n\nYou pay:\n\n- the rent\n- the deposit\n\nThen:\n\n1. Sign.\n2. Move in.\n\n"
         "## Times\n\n| 0 0 | 0 1 |\n| --- | --- |\n| 1 0 | 1 1 |\n\nA box."
     )
@@ -511,9 +527,7 @@ def test_a_word_document_of_the_library_has_its_title() -> None:
     made.add_heading("The harbour", 0)
     made.add_paragraph("Built in 1890.")
     made.core_properties.title = ""
-    out = io.BytesIO()
-    made.save(out)
-    found = extract("a.docx", out.getvalue())
+    found = read_word(made)
     assert (found.title, found.text) == ("The harbour", "Built in 1890.")
 
 
@@ -567,6 +581,15 @@ def written(x: float, y: float, text: str, size: int = 12) -> str:
     return f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
 
 
+def placed(rows: Iterable[Sequence[str]], ys: Iterable[int], width: int = 100) -> list[str]:
+    """Write the cells of rows, each row at its height."""
+    return [
+        written(72 + width * i, y, text)
+        for row, y in zip(rows, ys, strict=False)
+        for i, text in enumerate(row)
+    ]
+
+
 def grid(xs: list[int], ys: list[int]) -> str:
     """Rules at the given places, as thin rectangles or as lines."""
     lying = [f"{xs[0]} {y} {xs[-1] - xs[0]} 0.7 re f" for y in ys]
@@ -578,10 +601,9 @@ def test_a_table_of_a_pdf_has_rows() -> None:
     found = drawn_pdf(
         written(72, 720, "The doses are:"),
         grid([70, 170, 270, 370], [700, 680, 650, 630]),
-        *[written(x, 686, text) for x, text in ((72, "Age"), (172, "Dose (g)"), (272, "Hours"))],
+        *placed([("Age", "Dose (g)", "Hours"), ("Adults", "1.0", "6")], (686, 636)),
         *[written(72, 668, "Children from"), written(72, 654, "six years")],
         *[written(172, 660, "0.5"), written(272, 660, "8")],
-        *[written(x, 636, text) for x, text in ((72, "Adults"), (172, "1.0"), (272, "6"))],
         written(72, 600, "Do not take more."),
     )
     assert found == (
@@ -617,11 +639,10 @@ def test_merged_cells_of_a_pdf_are_repeated() -> None:
 
 
 def test_a_cell_that_stands_a_point_higher_is_kept() -> None:
-    rows = [(686, "Item", "Pieces", "Price", "Stock"), (664, "Bolts", "40", "2", "yes")]
+    rows = [("Item", "Pieces", "Price", "Stock"), ("Bolts", "40", "2", "yes"), ("Nuts", "80", "1")]
     found = drawn_pdf(
         grid([70, 170, 270, 370, 470], [700, 680, 640]),
-        *[written(72 + 100 * i, y, text) for y, *row in rows for i, text in enumerate(row)],
-        *[written(72, 648, "Nuts"), written(172, 648, "80"), written(272, 648, "1")],
+        *placed(rows, (686, 664, 648)),
         written(372, 649, "no"),
     )
     assert found.endswith("| Bolts | 40 | 2 | yes |\n| Nuts | 80 | 1 | no |")
@@ -631,12 +652,7 @@ def test_rows_without_rules_between_them_are_rows() -> None:
     rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90"), ("Screws", "10", "3.00")]
     found = drawn_pdf(
         grid([70, 170, 270, 370], [700, 680, 600]),
-        *[written(x, 686, text) for x, text in ((72, "Item"), (172, "Pieces"), (272, "Price"))],
-        *[
-            written(x, 660 - 16 * i, text)
-            for i, row in enumerate(rows)
-            for x, text in zip((72, 172, 272), row, strict=True)
-        ],
+        *placed([("Item", "Pieces", "Price"), *rows], (686, 660, 644, 628)),
     )
     assert found.split("\n")[2:] == [f"| {' | '.join(row)} |" for row in rows]
 
@@ -659,25 +675,12 @@ def test_numbers_before_indented_lines_are_items() -> None:
         ("2", "Open the lid."),
         ("3", "Clean it."),
     ]
-    found = drawn_pdf(
-        *[
-            written(x, 700 - 14 * i, text)
-            for i, line in enumerate(lines)
-            for x, text in zip((72, 90), line, strict=True)
-        ],
-    )
+    found = drawn_pdf(*placed(lines, count(700, -14), 18))
     assert found == (
         "1. Switch it off and pull out the plug, then wait.\n2. Open the lid.\n3. Clean it."
     )
     scores = [("12", "Ayr United"), ("13", "Bury Town"), ("14", "Clyde")]
-    found = drawn_pdf(
-        *[
-            written(x, 700 - 14 * i, text)
-            for i, line in enumerate(scores)
-            for x, text in zip((72, 95), line, strict=True)
-        ],
-    )
-    assert "." not in found
+    assert "." not in drawn_pdf(*placed(scores, count(700, -14), 23))
     dates = drawn_pdf(*[written(72, 700 - 14 * i, f"{i} May is free.") for i in (1, 2)])
     assert dates.split() == ["1", "May", "is", "free.", "2", "May", "is", "free."]
 
@@ -719,19 +722,8 @@ def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
         [["Item", "Price"], ["Bolts", "2.10"], ["Nuts", "1.90"]],
         [["Screws", "3.00"], ["Nails", "1.20"], ["Hooks", "0.40"]],
     ]
-    contents = [
-        "\n".join(
-            [
-                grid([70, 170, 270], [700, 680, 660, 640]),
-                *[
-                    written(72 + 100 * c, 686 - 20 * r, text)
-                    for r, row in enumerate(rows)
-                    for c, text in enumerate(row)
-                ],
-            ]
-        )
-        for rows in pages
-    ]
+    rules = grid([70, 170, 270], [700, 680, 660, 640])
+    contents = ["\n".join([rules, *placed(rows, count(686, -20))]) for rows in pages]
     data = makers.pdf_contents([makers.stream(each.encode()) for each in contents])
     lines = extract("r.pdf", data).text.split("\n")
     assert lines.count("| Item | Price |") == 2
@@ -755,18 +747,9 @@ def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
 
 
 def test_merged_cells_of_a_word_table() -> None:
-    made = python_docx.Document()
-    table = made.add_table(rows=3, cols=3)
-    for i, text in enumerate(["Day", "Hall", "Pool", "Mon", "9-12", "8-20", "", "14-18", ""]):
-        table.cell(i // 3, i % 3).text = text
-    table.cell(1, 0).merge(table.cell(2, 0))
-    table.cell(2, 1).merge(table.cell(2, 2))
-    out = io.BytesIO()
-    made.save(out)
-    assert extract("a.docx", out.getvalue()).text.split("\n")[2:] == [
-        "| Mon | 9-12 | 8-20 |",
-        "| Mon | 14-18 |  |",
-    ]
+    cells = ["Day", "Hall", "Pool", "Mon", "9-12", "8-20", "", "14-18", ""]
+    lines = word_table(3, cells, (1, 0, 2, 0), (2, 1, 2, 2))
+    assert lines[2:] == ["| Mon | 9-12 | 8-20 |", "| Mon | 14-18 |  |"]
 
 
 def test_merged_cells_of_an_html_table() -> None:
@@ -899,9 +882,7 @@ def test_a_table_of_a_pdf_needs_no_upright_rules() -> None:
             for y in (680, 660, 640)
             for left, right in ((70, 170), (170, 270))
         ],
-        *[written(72, 684, "Age"), written(172, 684, "Dose")],
-        *[written(72, 664, "Children"), written(172, 664, "0.5 g")],
-        *[written(72, 644, "Adults"), written(172, 644, "1.0 g")],
+        *placed([("Age", "Dose"), ("Children", "0.5 g"), ("Adults", "1.0 g")], (684, 664, 644)),
     )
     assert found.split("\n")[2:] == [
         "| Age | Dose |",
@@ -916,11 +897,7 @@ def test_a_row_of_several_lines_is_one_where_other_rows_are_ruled() -> None:
     last = [("Chairs and", "Book with", "Costs up"), ("tables", "the town", "to 38")]
     found = drawn_pdf(
         grid([70, 170, 270, 370], [700, 680, 660, 640, 608]),
-        *[
-            written(72 + 100 * i, y, text)
-            for y, row in zip((686, 666, 646, 628, 614), [*rows, *last], strict=True)
-            for i, text in enumerate(row)
-        ],
+        *placed([*rows, *last], (686, 666, 646, 628, 614)),
     )
     assert found.split("\n")[-1] == "| Chairs and tables | Book with the town | Costs up to 38 |"
 
@@ -935,11 +912,7 @@ def test_rows_are_one_where_most_have_several_lines() -> None:
     ]
     found = drawn_pdf(
         grid([70, 170, 270, 370], [700, 680, 648, 628, 596, 576]),
-        *[
-            written(72 + 100 * i, y, text)
-            for y, row in zip((686, 668, 654, 634, 616, 602, 582), lines, strict=True)
-            for i, text in enumerate(row)
-        ],
+        *placed(lines, (686, 668, 654, 634, 616, 602, 582)),
     )
     assert found.split("\n")[2:] == [
         "| Ann Thorne | 1538-1561 | Changed her faith four times |",
@@ -1001,11 +974,7 @@ def test_links_side_by_side_are_words() -> None:
 
 
 def aligned(*rows: Sequence[str], top: int = 700) -> list[str]:
-    return [
-        written(72 + 110 * i, top - 15 * r, text)
-        for r, row in enumerate(rows)
-        for i, text in enumerate(row)
-    ]
+    return placed(rows, count(top, -15), 110)
 
 
 def test_aligned_lines_of_a_pdf_are_a_table() -> None:
@@ -1073,15 +1042,8 @@ def test_a_footer_with_many_numbers_counts_pages() -> None:
 
 
 def test_a_header_of_two_rows_of_a_word_table_is_one() -> None:
-    made = python_docx.Document()
-    table = made.add_table(rows=3, cols=3)
-    for i, text in enumerate(["Space", "Price", "", "", "Peak", "Night", "Hall", "54", "39"]):
-        table.cell(i // 3, i % 3).text = text
-    table.cell(0, 0).merge(table.cell(1, 0))
-    table.cell(0, 1).merge(table.cell(0, 2))
-    out = io.BytesIO()
-    made.save(out)
-    assert extract("a.docx", out.getvalue()).text.split("\n") == [
+    cells = ["Space", "Price", "", "", "Peak", "Night", "Hall", "54", "39"]
+    assert word_table(3, cells, (0, 0, 1, 0), (0, 1, 0, 2)) == [
         "| Space | Price Peak | Price Night |",
         "| --- | --- | --- |",
         "| Hall | 54 | 39 |",
@@ -1181,15 +1143,8 @@ def test_contents_with_dot_leaders_are_left_out() -> None:
 
 def test_tables_below_each_other_stay_apart() -> None:
     def table(top: int, head: str, value: str) -> list[str]:
-        cells = [("Year", head), ("2024", value)]
-        return [
-            grid([70, 170, 270], [top - 40, top - 20, top]),
-            *[
-                written(72 + 100 * i, top - 14 - 20 * r, text)
-                for r, row in enumerate(cells)
-                for i, text in enumerate(row)
-            ],
-        ]
+        rules = grid([70, 170, 270], [top - 40, top - 20, top])
+        return [rules, *placed([("Year", head), ("2024", value)], count(top - 14, -20))]
 
     found = drawn_pdf(*table(700, "Profit", "12"), *table(640, "Loss", "9"))
     assert "| Year | Profit |" in found
@@ -1197,15 +1152,6 @@ def test_tables_below_each_other_stay_apart() -> None:
 
 
 def test_a_label_of_several_rows_of_a_word_table_keeps_them() -> None:
-    made = python_docx.Document()
-    table = made.add_table(rows=4, cols=3)
-    table.cell(0, 1).text = "Details"
-    for i, (name, value) in enumerate([("Name", "Ann"), ("Town", "Ryde"), ("Phone", "0123")], 1):
-        table.cell(i, 1).text, table.cell(i, 2).text = name, value
-    table.cell(0, 0).text = "Landlord"
-    table.cell(0, 0).merge(table.cell(3, 0))
-    table.cell(0, 1).merge(table.cell(0, 2))
-    out = io.BytesIO()
-    made.save(out)
-    found = extract("a.docx", out.getvalue()).text
+    cells = ["Landlord", "Details", "", "", "Name", "Ann", "", "Town", "Ryde", "", "Phone", "0123"]
+    found = "\n".join(word_table(3, cells, (0, 0, 3, 0), (0, 1, 0, 2)))
     assert all(text in found for text in ("Ann", "Ryde", "0123"))
