@@ -529,3 +529,11 @@ def test_a_line_to_fill_in_is_no_content() -> None:
 def test_a_question_of_a_form_keeps_its_answer() -> None:
     (unit,) = read_structure("Are you related to a trustee? ☒ Yes ☐ No").units
     assert unit.end == len("Are you related to a trustee? ☒ Yes ☐ No")
+
+
+@pytest.mark.parametrize(
+    ("above", "kind"),
+    [("How many?", "sentence"), ("# Rooms", "sentence"), ("Rooms:", "sentence"), ("It rained.", "meta")],
+)  # fmt: skip
+def test_a_number_alone_is_text_only_below_what_asks_for_it(above: str, kind: str) -> None:
+    assert units(f"{above}\n\n12")[1] == (kind, "12")
