@@ -145,15 +145,16 @@ class _Splitter:
         begin, before, here = (self.pieces[at] for at in (first, start - 1, start))
         size, longer = before.end - begin.start, self.pieces[stop - 1].end - begin.start
         kind = self._kind(start)
+        heads = kind in _HEADING_KINDS and self.units[here.unit].group == -1
         if here.page != begin.page or longer > MAX_LENGTH:
             return True
         if self._is_negated(begin, here):
             return False
         if longer > TARGET_LENGTH:
-            return kind in _HEADING_KINDS or size >= MIN_BEFORE_HEADING
+            return heads or size >= MIN_BEFORE_HEADING
         if kind != "question" and self._fits(begin, here):
             return False
-        if kind in _HEADING_KINDS:
+        if heads:
             return size >= MIN_BEFORE_HEADING
         same = self.units[here.unit].group == self.units[before.unit].group
         return size >= MIN_LENGTH and not same

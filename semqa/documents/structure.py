@@ -3,7 +3,7 @@
 A unit is a span that a person would highlight: a sentence, a list item, a table row. The structure
 is detected from the text alone, so files, passages of collections and sources of requests are
 treated alike. Besides Markdown, this recognises structure without markup: headings in capitals or
-on a line of their own, numbered clauses, questions with answers, mail headers, speaker turns,
+on a line of their own, numbered clauses, questions with answers, mail headers, speaker turns, messages of a chat,
 aligned columns, and lines that end before they are full.
 """
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
-"""Kinds of units. A header names a table's columns; meta is a line of a mail header or of blanks, or a
-bare number."""
+"""Kinds of units. A header names a table's columns; meta is a line of a mail header or of blanks, a bare
+number, or the sender and date of a message."""
 
 CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
 """Kinds that make statements; the other kinds introduce them."""
@@ -85,6 +85,13 @@ _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNO
 _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
+_TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
+_DATE = r"(?:\w{2,9},? )?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}\.? \w{3,9}\.?(?: \d{4})?)"
+_STAMP = re.compile(rf"\u200e?(?:\[(?:{_DATE},? )?{_TIME}\]|{_DATE},? {_TIME} [-–]) (?=\S)")
+"""Date and time before a message of a chat, "14/03/2026, 18:22 - " or "[18:22] "."""
+_SENDER = re.compile(r"\S[^:]{0,60}:(?=\s|\Z)")
+_CLOCK = re.compile(rf"{_TIME}[ \t]+")
+"""A time before a speaker's name."""
 _FIELD = re.compile(r"[ \t]*+(?:\*\*)?[^\W\d_a-z][\w /’'-]{0,30}\.?:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
 _LABEL_LINE = re.compile(
@@ -378,6 +385,10 @@ class _Reader:
         self._group = 0
         self._list: tuple[int, int | None, int] | None = None  # (group, lead-in, last block)
         self._speakers = _speakers(text)
+        lines = [line.text for block in self._blocks for line in block]
+        stamped = sum(_STAMP.match(line) is not None for line in lines)
+        self._is_chat = stamped > 1 and 3 * stamped >= len(lines)
+        self._message: int | None = None  # the index of the sender and date of a message
         self._width = _width(self._blocks)
         self._longest = 0  # the longest line of the block
         self._values: set[int] = set()  # the lines of the block that belong to a label above them
@@ -398,7 +409,9 @@ class _Reader:
             self._is_short = all(map(_is_short, block))
             self._first = len(self.units)
             self._has_fields = sum(_FIELD.match(line.text) is not None for line in block) > 1
-            if rows := len(block) if _is_delimited(block) else _aligned(block):
+            says = self._message is not None or self._head_of(block[0].text)
+            rows = 0 if says else len(block) if _is_delimited(block) else _aligned(block)
+            if rows:
                 at = self._read_table(block, 0, rows)
             while at < len(block):
                 at = self._read_part(number, block, at)
@@ -413,6 +426,8 @@ class _Reader:
         if ruled := _RULED.fullmatch(line.text):
             self._add_heading(line.start + ruled.start(2), line.start + ruled.end(2), 4)
             return at + 1
+        if self._message is not None or self._head_of(line.text):
+            return self._read_message(line, at)
         if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
             self._add_heading(line.start, line.end, level)
             return at + 2
@@ -464,7 +479,7 @@ class _Reader:
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         self._headings.append((level, self._add(start, end, kind)))
-        self._list = None
+        self._list = self._message = None
 
     def _last_text(self) -> str:
         unit = self.units[-1] if self.units else None
@@ -679,6 +694,25 @@ class _Reader:
         for start, stop in cut_long(self.text, block[0].start, block[-1].end):
             self._add(start, stop, "item", over, self._group)
 
+    def _read_message(self, line: _Line, at: int) -> int:
+        """Read a line of a chat; the sender and date of its message introduce it."""
+        length = self._head_of(line.text)
+        if length:
+            self._group += 1
+            self._message = self._add(line.start, line.start + length, "meta", None, self._group)
+        for start, stop in self._with_labels(line.start + length, line.end):
+            self._add(start, stop, "sentence", self._message, self._group)
+        return at + 1
+
+    def _head_of(self, line: str) -> int:
+        """Return the length of the sender and date if the line begins a message, else 0."""
+        if self._is_chat and (stamp := _STAMP.match(line)):
+            sender = _SENDER.match(line, stamp.end())
+            return (sender or stamp).end()
+        clock = _CLOCK.match(line)
+        turn = _TURN.match(line, clock.end()) if clock else None
+        return turn.end() if turn and self._speakers else 0
+
     def _read_paragraph(self, block: Sequence[_Line], at: int) -> int:
         last = at + 1
         while last < len(block) and not (
@@ -734,7 +768,7 @@ class _Reader:
 
     def _speaks(self, line: str) -> bool:
         turn = _TURN.match(line)
-        return turn is not None and turn[0].strip(" \t*:") in self._speakers
+        return (turn is not None and _name(turn) in self._speakers) or self._head_of(line) > 0
 
     def _with_labels(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the sentences, each label such as "Methods." joined with the next sentence."""
@@ -903,7 +937,13 @@ def _aligned(block: Sequence[_Line]) -> int:
 def _speakers(text: str) -> frozenset[str]:
     """Return the speakers if the text is a conversation: names before colons at line starts."""
     names = Counter(
-        match[0].strip(" \t*:") for line in text.split("\n") if (match := _TURN.match(line))
+        _name(match)
+        for line in text.split("\n")
+        if (match := _TURN.match(line, clock.end() if (clock := _CLOCK.match(line)) else 0))
     )
     several = {name for name, count in names.items() if count >= 2}
     return frozenset(several if len(several) >= 2 else ())
+
+
+def _name(turn: re.Match[str]) -> str:
+    return turn[0].strip(" \t*:")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Passage, split
-from semqa.documents.split import MAX_CONTEXT, MAX_LENGTH, TARGET_LENGTH
+from semqa.documents.split import MAX_CONTEXT, MAX_LENGTH, MIN_LENGTH, TARGET_LENGTH
 
 PIECES = st.sampled_from(
     [
@@ -132,6 +132,13 @@ def test_context_is_short_and_nearest_lines_come_first() -> None:
     last = split(document(f"{heads}\n\n" + f"{SECTION}\n\n" * 4))[-1]
     assert len(last.context) == 2
     assert last.context[1].endswith("6")
+
+
+def test_a_passage_has_several_messages() -> None:
+    chat = "".join(
+        f"[3 May, 10:{n}] Ann: Who of you has seen my green bicycle?\n" for n in range(10, 30)
+    )
+    assert min(map(len, parts(chat)[:-1])) >= MIN_LENGTH
 
 
 def test_texts_of_other_scripts_are_cut_at_their_stops() -> None:

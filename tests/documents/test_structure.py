@@ -191,6 +191,48 @@ def test_turns_of_a_conversation_are_kept_apart() -> None:
     assert len(set(groups.values())) == 4
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("14/03/2026, 18:22 - Ann Lee:", "14/03/2026, 18:25 - +1 (555) 010-7734:"),
+        ("[14/03/2026, 18:22:07] Ann Lee:", "\u200e[14/03/2026, 18:25:11] Bob (lot 3):"),
+        ("[3/14/26, 6:22:07\u202fPM] ~ Ann:", "[3/14/26, 6:25:11\u202fPM] Bob:"),
+        ("[Sat 14 Mar, 18:22] Ann:", "[18:25] Bob:"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_messages_of_a_chat_keep_their_sender_and_date(first: str, second: str, end: str) -> None:
+    long = "the water heater in our cellar has been leaking since Tuesday, apologies in advance"
+    text = f"{first} {long}{end}{second} Got him! He's here. 555-01{end}- bring a lead\nSOON"
+    found = read_structure(text)
+    said = {found.of(i): unit for i, unit in enumerate(found.units)}
+    assert list(said) == [
+        first,
+        long,
+        second,
+        "Got him!",
+        "He's here.",
+        "555-01",
+        "- bring a lead",
+        "SOON",
+    ]
+    assert over(text, long) == first
+    assert {over(text, each) for each in list(said)[3:]} == {second}
+    assert {unit.group for unit in found.units[3:]} == {found.units[2].group}
+
+
+def test_lines_with_times_are_messages_if_they_name_speakers() -> None:
+    told = "10:04 Ann: Is it built?\n10:05 Bob: Yes\n10:06 Ann: And painted\n10:09 Bob: Twice\n10:10 Cy: Hi"
+    assert over(told, "Hi") == "10:10 Cy:"
+    commas = "".join(f"3 May, 10:0{n} - Ann: one, two\n" for n in range(3))
+    assert over(commas, "one, two") == "3 May, 10:00 - Ann:"
+    assert over(f"{told}\n# Later\nHe left.", "He left.") is None
+    visits = "3 May, 10:00 - Opening\n4 May, 11:00 - Tour\n\n" + "Bring a coat.\n\n" * 5
+    assert over(visits, "Bring a coat.") is None
+    plan = "10:00 Arrival: coffee in the hall.\n10:30 Talk: how to save water.\n11:00 Break: tea"
+    assert over(plan, "how to save water.") is None
+
+
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
     assert [text for _, text in units(text)] == [

@@ -554,6 +554,36 @@ def test_a_term_is_quoted_with_its_definition() -> None:
     assert quotes("Where are the bays?", text) == ["Parking", "Two bays in Cross Lane"]
 
 
+CHAT = """\
+14/03/2026, 18:22 - Ann Lee: I broke my foot on Sunday. Can I keep my place in the choir until May?
+14/03/2026, 18:25 - Bob: Ouch, get well soon! Until June even. Just tell Maria. And rest. A lot
+15/03/2026, 07:10 - Ann Lee: The bakery on Mill Street burnt down last night. Nobody was hurt, they say. Its oven was from 1954
+15/03/2026, 07:12 - Bob: oh no
+"""
+
+
+def test_a_message_is_quoted_with_its_sender_and_date() -> None:
+    found = quotes("What was from 1954?", CHAT)
+    assert found == ["15/03/2026, 07:10 - Ann Lee:", "Its oven was from 1954"]
+    answer = engine().answer("What was from 1954?", [Source(CHAT)])
+    assert "\n" not in answer.marked
+
+
+def test_a_message_that_asks_brings_the_reply() -> None:
+    assert quotes("Who broke a foot?", CHAT) == [
+        "14/03/2026, 18:22 - Ann Lee: I broke my foot on Sunday. Can I keep my place in the choir until May?",
+        "14/03/2026, 18:25 - Bob: Ouch, get well soon! Until June even.",
+    ]
+
+
+@pytest.mark.parametrize("most", [24, 26, 28])
+def test_a_sender_is_left_out_with_its_message(most: int) -> None:
+    answer = ExtractiveEngine(encoder="none", max_words=most).answer(
+        "Who broke a foot?", [Source(CHAT)]
+    )
+    assert not answer.quotes[-1].text.endswith(":")
+
+
 def test_a_question_about_several_things_has_several_parts() -> None:
     texts = ["# Museum\n\nDogs stay outside the museum.", "# Flat\n\nDogs are allowed in the flat."]
     found = quotes("What about dogs in the museum and in the flat?", *texts)

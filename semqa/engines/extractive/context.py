@@ -235,7 +235,7 @@ def needed_by(units: Units, u: int) -> list[int]:
                 break
             out.append(at)
             at = _neighbour(units, at, step)
-    if units.texts[u].endswith("?"):
+    if units.texts[u].endswith("?") or _is_message(units, u):
         out += _reply(units, u)
     if after is not None and (
         (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
@@ -296,9 +296,20 @@ def _reply(units: Units, u: int) -> list[int]:
         groups = {reply.group, *(unit.group for unit in found[last + 2 : last + 3])} - {-1}
         below = range(last + 2, min(last + 5, len(found)))
         return [*range(u + 1, last + 2), *(v for v in below if found[v].group in groups)]
+    if _is_message(units, u):
+        if not any(units.texts[v].endswith("?") for v in (u, last)) or reply.kind != "meta":
+            return []
+        below = range(last + 2, min(last + 4, len(found)))
+        return [*range(u + 1, last + 2), *(v for v in below if found[v].group == reply.group)]
     if reply.kind == "sentence" and reply.headings == found[u].headings and last == u:
         return [last + 1]
     return []
+
+
+def _is_message(units: Units, u: int) -> bool:
+    """Whether a unit is in a message of a chat, below its sender and date."""
+    over = units.structure.units[u].over
+    return over is not None and units.structure.units[over].kind == "meta"
 
 
 def _neighbour(units: Units, u: int, step: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def layout(
         named = last is not None and sources[last.source - 1].title == title
         if new_source and several and not named and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
-        if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
+        goes_on = last is not None and last.kind in ("sentence", "meta")
+        if new_source or not goes_on or each.kind != "sentence":
             bullet = each.kind == "item" and each.source not in alone and not NUMBERED.match(text)
             lines.append(f"- {marks}" if bullet else marks)
         else:
@@ -137,12 +139,15 @@ def _quotable(title: str) -> bool:
 def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:
     """Merge adjacent sentences of a paragraph or list item into one quote."""
     out: list[Quoted] = []
-    for each in quoted:
+    for each, after in zip_longest(quoted, quoted[1:]):
+        place = each.source, each.group
+        if each.kind == "meta" and (after is None or (after.source, after.group) != place):
+            continue  # the sender of a message that is left out
         before = out[-1] if out else None
         if (
             before is not None
-            and (before.source, before.group) == (each.source, each.group)
-            and before.kind in ("sentence", "item")
+            and (before.source, before.group) == place
+            and before.kind in ("sentence", "item", "meta")
             and each.kind == "sentence"
             and before.end <= each.start
             and not sources[each.source - 1].text[before.end : each.start].strip()
