@@ -58,7 +58,7 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
 
     HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other
     files are plain text: the unchanged content without a byte order mark. The title of a Markdown
-    file is its first line if that is a heading ``# ...``. Otherwise titles are file names without
+    file is its first line if that is the only heading ``# ...``. Otherwise titles are file names without
     folder and extension, or empty for standard input (``-``).
 
     Raises:
@@ -90,12 +90,16 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
         document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
         return Source(document.text, document.title)
     source = _text_source(raw, name, title=stem_of(name))
-    heading = _HEADING.match(source.text) if SUFFIXES.get(ending) == "md" else None
-    title = one_line(plain(heading[1])) if heading else ""
+    headings = (
+        _HEADING.findall(_FENCED.sub("", source.text)) if SUFFIXES.get(ending) == "md" else []
+    )
+    is_first = source.text.lstrip().startswith("# ")
+    title = one_line(plain(headings[0])) if len(headings) == 1 and is_first else ""
     return Source(source.text, title) if title else source
 
 
-_HEADING = re.compile(r"\s*# +(.*)")
+_HEADING = re.compile(r"^# +(.*)", re.MULTILINE)
+_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:

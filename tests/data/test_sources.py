@@ -52,6 +52,12 @@ def test_a_markdown_file_without_a_heading_at_its_start_has_its_name() -> None:
     assert [each.title for each in read_sources(["a.b.md", "c.txt", "d.md"])] == ["a.b", "c", "d"]
 
 
+def test_the_first_of_several_main_headings_is_no_title() -> None:
+    Path("cooks.md").write_text("# Ann\nCook.\n\n# Bob\nCook.\n", "utf-8")
+    Path("code.md").write_text("# Setup\n\n```sh\n# install\nmake\n```\n", "utf-8")
+    assert [each.title for each in read_sources(["cooks.md", "code.md"])] == ["cooks", "Setup"]
+
+
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
     assert read_sources(["-"]) == (Source("Grün."),)

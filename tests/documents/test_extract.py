@@ -522,6 +522,24 @@ def test_clauses_of_a_word_document_have_their_numbers() -> None:
     )
 
 
+def test_the_first_of_several_main_headings_is_no_title() -> None:
+    made = python_docx.Document()
+    for name in ("Samira", "Ellen"):
+        made.add_heading(name, 1)
+        made.add_paragraph("Cook.")
+    file = io.BytesIO()
+    made.save(file)
+    page = b"<h1>Samira</h1><p>Cook.</p><h1>Ellen</h1><p>Cook.</p>"
+    text = "# Samira\n\nCook.\n\n# Ellen\n\nCook."
+    for name, data in (
+        ("cooks.docx", file.getvalue()),
+        ("cooks.html", page),
+        ("cooks.md", text.encode()),
+    ):
+        found = extract(name, data)
+        assert (found.title, found.text) == ("cooks", text)
+
+
 def test_a_word_document_of_the_library_has_its_title() -> None:
     made = python_docx.Document()
     made.add_heading("The harbour", 0)

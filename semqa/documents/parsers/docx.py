@@ -27,6 +27,9 @@ _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreak
 _NO_TITLE = "Word Document"
 """The library's title for a document without properties."""
 
+_MOST_BEFORE_TITLE = 20
+"""Maximum number of paragraphs before a title."""
+
 _OTHER_ARCHIVES = (
     ("xl/", "an Excel workbook", "Save its sheets as csv."),
     ("ppt/", "a PowerPoint presentation", "Save it as PDF."),
@@ -105,11 +108,17 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
 
 
 def _heading(document: Any) -> str:
-    for paragraph in document.paragraphs[:20]:
+    """Return the title at the start, or else the only heading of level 1; of several, none is it."""
+    headings = []
+    for number, paragraph in enumerate(document.paragraphs):
         style = paragraph.style.name if paragraph.style is not None else ""
-        if style in ("Title", "Heading 1") and paragraph.text.strip():
-            return str(paragraph.text)
-    return ""
+        text = str(paragraph.text)
+        if style == "Title" and text.strip() and number < _MOST_BEFORE_TITLE:
+            return text
+        if style == "Heading 1" and text.strip():
+            headings.append((number, text))
+    only = len(headings) == 1 and headings[0][0] < _MOST_BEFORE_TITLE
+    return headings[0][1] if only else ""
 
 
 class _Text:

@@ -134,7 +134,7 @@ def parse_html(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG00
 
 
 def text_of(name: str, page: str) -> tuple[str, str, str]:
-    """Return the title, the first heading and the text of a page."""
+    """Return the title, the only ``h1`` and the text of a page; of several, each is a part's title."""
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
     parser = etree.HTMLParser(
         encoding="utf-8",
@@ -159,9 +159,8 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
         return "", "", ""
     found = root.find(".//title")
     title = " ".join("".join(found.itertext()).split()) if found is not None else ""
-    heading = root.find(".//h1")
-    first = " ".join("".join(heading.itertext()).split()) if heading is not None else ""
-    return title, first, _Text(etree).of(root)
+    headings = [" ".join("".join(each.itertext()).split()) for each in root.iter("h1")]
+    return title, headings[0] if len(headings) == 1 else "", _Text(etree).of(root)
 
 
 class _Text:
