@@ -445,9 +445,8 @@ class _Reader:
             if not self.units and not question:
                 level = 1
             elif self._headings and self._headings[-1][1] == len(self.units) - 1 and level == 5:
-                level = min(
-                    self._headings[-1][0] + 1, 6
-                )  # a line below a heading, such as its authors
+                # a line below a heading, such as its authors
+                level = 6 if self._headings[-1][0] >= 5 else 5
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
             return at + 1
         if _WROTE.match(line.stripped):
@@ -554,7 +553,10 @@ class _Reader:
                 len(line.split()) <= TITLE_WORDS
                 and (line[0].isalnum() or line[0] == "§")
                 and line[-1] not in _ENDS
-                and not _FIELD.match(block[1].text)
+                and (
+                    not _FIELD.match(block[1].text)
+                    or (len(block) == 2 and block[1].stripped[-1] == ".")
+                )
             )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False

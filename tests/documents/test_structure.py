@@ -233,6 +233,12 @@ def test_lines_with_times_are_messages_if_they_name_speakers() -> None:
     assert over(plan, "how to save water.") is None
 
 
+def test_terms_above_their_texts_are_headings_of_one_level() -> None:
+    long = "Four spaces in each train, at three pounds a journey, but not before nine o'clock."
+    text = f"# Coast Line\n\n## Good to know\n\nBicycles\n{long}\n\nGroups\nFrom 10 people: a third off. {long}"
+    assert headings(text, "a third off.") == ["Coast Line", "Good to know", "Groups"]
+
+
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
     assert [text for _, text in units(text)] == [
