@@ -92,6 +92,12 @@ _STAMP = re.compile(rf"\u200e?(?:\[(?:{_DATE},? )?{_TIME}\]|{_DATE},? {_TIME} [-
 _SENDER = re.compile(r"\S[^:]{0,60}:(?=\s|\Z)")
 _CLOCK = re.compile(rf"{_TIME}[ \t]+")
 """A time before a speaker's name."""
+_MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[^\W\d_]*"
+_DATED = re.compile(
+    rf"(?:[^\W\d_]{{2,10}},? )?(?:\d{{1,2}}\.?(?: ?[–-] ?\d{{1,2}}\.?)? {_MONTH}|{_MONTH} \d{{1,2}})"
+    r"(?: \d{4})?(?: ?[–-] | ?: )\S"
+)
+"""Start of an entry in a list of dates, such as "Monday 25 May: half-term"."""
 _FIELD = re.compile(r"[ \t]*+(?:\*\*)?[^\W\d_a-z][\w /’'-]{0,30}\.?:(?:\*\*)?[ \t]+(?=\S)")
 """Start of a line such as "Present: ..."."""
 _LABEL_LINE = re.compile(
@@ -538,6 +544,9 @@ class _Reader:
         if len(line) > LONGEST_HEADING or not any(map(str.isalpha, line)):
             return False
         after = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
+        before = self._blocks[number - 1][0].text if number else ""
+        if alone and _DATED.match(line) and (_DATED.match(after) or _DATED.match(before)):
+            return False
         asked = self._last_text().strip("*_ ").endswith("?")
         if alone and (not after or _MAIL.match(after) or _HEADING.match(after) or asked):
             return False  # no text below it: a signature, or a short answer

@@ -239,6 +239,13 @@ def test_terms_above_their_texts_are_headings_of_one_level() -> None:
     assert headings(text, "a third off.") == ["Coast Line", "Good to know", "Groups"]
 
 
+def test_lines_that_begin_with_dates_are_no_headings_of_each_other() -> None:
+    days = ["12–15 May – Year 6 exams", "Monday 25 May: half-term", "June 6 – photographs"]
+    found = units("Term dates\n\n" + "\n\n".join(days) + "\n\nPlease note them.")
+    assert [text for kind, text in found if kind == "sentence"] == [*days, "Please note them."]
+    assert ("heading", days[1]) in units(f"# Diary\n\n{days[1]}\n\nWe slept.")
+
+
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
     assert [text for _, text in units(text)] == [
