@@ -540,6 +540,16 @@ def test_the_first_of_several_main_headings_is_no_title() -> None:
         assert (found.title, found.text) == ("cooks", text)
 
 
+@pytest.mark.parametrize(
+    "note", ["<p><small>1 Whichever is first.", "<p><sup>1</sup> Whichever is first."]
+)
+def test_the_mark_of_a_note_is_no_part_of_a_word(note: str) -> None:
+    page = "<p>Up to 1,200 starts<sup>1</sup> on 5 m<sup>1</sup> or 10<sup>1</sup>.</p>"
+    found = extract("a.html", f"{page}{note}".encode()).text
+    assert found == "Up to 1,200 starts on 5 m1 or 101.\n\n1 Whichever is first."
+    assert "starts1" in extract("a.html", page.encode()).text
+
+
 def test_a_word_document_of_the_library_has_its_title() -> None:
     made = python_docx.Document()
     made.add_heading("The harbour", 0)

@@ -112,6 +112,10 @@ _LONGEST_VALUE, _TERM_WORDS = 40, 4
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
 
+_NOTE_NUMBER, _NOTE_START = re.compile(r"\s*(\d{1,2})(?!\d)"), re.compile(r"[.):]?\s+[^\W\d_]")
+_NOTED = re.compile(r"(?:[^\W\d_]{3,}|[.,;:)])\s*\Z")
+"""The number of a note, what follows at its start, and what may stand before its mark."""
+
 _CELL_TAGS = frozenset(["div", "span", "p", "a", "b", "strong", "em"])
 _MIN_ROWS, _LONGEST_CELL, _MOST_IN_CELL = 3, 80, 20
 """Minimum number of rows of a table without table elements; maximum length and elements of a cell."""
@@ -188,6 +192,7 @@ class _Text:
         hidden: Any = None
         self._cookies = _cookie_notices(root)
         self._around = _around_heading(root)
+        _drop_note_marks(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
@@ -592,6 +597,27 @@ def _breaks(element: Any, tag: str) -> int:
 def _is_note_mark(element: Any) -> bool:
     """Whether a superscript refers to a note, as in encyclopaedias."""
     return not _is_longer(element, _LONGEST_MARK) and _has_only_links(element, "#", 1)
+
+
+def _drop_note_marks(root: Any) -> None:
+    """Remove the number after a word that a note on the page begins with, but not that of "m<sup>2</sup>"."""
+    marks: list[Any] = []
+    notes: set[str] = set()
+    for each in root.iter():
+        begins = _NOTE_NUMBER.match(each.text or "")
+        if each.tag != "sup" or begins is None:
+            if begins and _NOTE_START.match(each.text, begins.end()):
+                notes.add(begins[1])
+            continue
+        before, parent = each.getprevious(), each.getparent()
+        text = parent.text if before is None else before.tail
+        if _NOTED.search(text or ""):
+            marks.append(each)
+        elif before is None and not (text or "").strip():
+            notes.add(begins[1])
+    for mark in marks:
+        if mark.text.strip() in notes:
+            mark.text = None
 
 
 def _is_longer(element: Any, most: int) -> bool:
