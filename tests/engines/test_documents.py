@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +18,7 @@ from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.bands import bands
 from semqa.engines.extractive.direct import direct_rows, missing_names
+from semqa.engines.extractive.documents import are_documents
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.history import Exchange
@@ -552,6 +554,16 @@ def test_a_ticket_is_quoted_with_its_price() -> None:
 def test_a_term_is_quoted_with_its_definition() -> None:
     text = "# Contact\n\n## Parking\n\nTwo bays in Cross Lane\n\n## Office\n\nFirst floor"
     assert quotes("Where are the bays?", text) == ["Parking", "Two bays in Cross Lane"]
+
+
+def test_many_lines_that_begin_sentences_are_a_document() -> None:
+    said = (
+        "The hall on the corner of Mill Street is open again, and all of the neighbours are welcome"
+    )
+    lines = [f"{said} on day {n}." for n in range(8)]
+    assert are_documents([Source("\n".join(lines))])
+    assert not are_documents([Source("\n".join(lines[:3]))])
+    assert not are_documents([Source(textwrap.fill(" ".join(lines), 80))])
 
 
 CHAT = """\

@@ -51,6 +51,9 @@ MOST_BESIDE = 10
 MOST_THINGS = 6
 """Maximum number of things of a question "… at home, at school and at work"."""
 
+MANY_LINES = 6
+"""A text of as many lines, of which half begin a sentence, is a document."""
+
 LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
@@ -143,9 +146,13 @@ def are_documents(sources: Sequence[Source]) -> bool:
 
 
 def _has_structure(units: Units) -> bool:
-    if "\n" not in units.structure.text.strip():
+    text, found = units.structure.text, units.structure.units
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 2:
         return False
-    found = units.structure.units
+    begun = sum(text[unit.start - 1 : unit.start] == "\n" for unit in found)
+    if len(lines) >= MANY_LINES and 2 * begun >= len(lines):
+        return True  # not the lines of one paragraph
     return any(unit.kind != "sentence" for unit in found) or len({unit.group for unit in found}) > 1
 
 
