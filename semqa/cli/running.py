@@ -125,7 +125,9 @@ class Run(NamedTuple):
             case Format.MARKDOWN:
                 return render.to_markdown(result, question=question, judged=judged)
             case Format.HTML:
-                return render.to_html(result, question=question, judged=judged)
+                sources = task.request.sources
+                near = [(sources[each.source - 1].title, each.text) for each in self.nearest]
+                return render.to_html(result, question=question, judged=judged, nearest=near)
         width = terminal_width()
         shown = render.to_ansi(result, question=question, color=color, width=width, judged=judged)
         if not self.notes():

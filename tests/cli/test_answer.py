@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +43,14 @@ def test_unanswerable_questions_get_an_abstention(semqa: Command, output_format:
     assert "nearest" in lost.out + lost.err
     right = semqa("answer", QUESTION, *given)
     assert "nearest" not in right.out + right.err
+
+
+def test_the_page_of_an_abstention_has_the_nearest_quotes(semqa: Command) -> None:
+    question = "How tall is the moon?"
+    lost = semqa("answer", question, "--sources", ANTARCTICA, "--format", "html")
+    offered = re.findall("nearest: .*“(.*)”", lost.err)
+    assert offered
+    assert all(text in html.unescape(lost.out) for text in offered)
 
 
 def test_sources_from_standard_input(semqa: Command) -> None:

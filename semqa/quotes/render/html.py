@@ -28,7 +28,7 @@ from semqa.quotes.render.common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jinja2 import Template
 
@@ -36,11 +36,18 @@ if TYPE_CHECKING:
     from semqa.quotes.render.common import Judged, Part
 
 
-def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
+def to_html(
+    answer: QuotedAnswer,
+    *,
+    question: str = "",
+    judged: Judged | None = None,
+    nearest: Sequence[tuple[str, str]] = (),
+) -> str:
     """Render the answer next to all its sources as a standalone page.
 
     Args:
         question: used as the heading; its words do not count as claims.
+        nearest: titles and texts to show instead of sources if the answer has none.
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}
@@ -68,6 +75,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
         verdict=f"{verdict.value}{' doubtful' if doubtful else ''}",
         checked=verdict_text(answer, question),
         judged=judged,
+        nearest=nearest,
     )
 
 
