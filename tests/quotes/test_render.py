@@ -78,6 +78,16 @@ def test_only_plain_web_addresses_become_links(url: str) -> None:
     assert url not in to_markdown(answer)
 
 
+def test_html_hides_the_marks_of_headings_and_the_rulers_of_tables() -> None:
+    text = "# Fees\n\n| For | Price |\n| --- | --- |\n| Card | 5 |\n\n## Dogs\n\nC# is free."
+    page = to_html(QuotedAnswer.parse("[ 1 Card | 5 ] [ 1 Dogs ]", [Source(text)]))
+    shown = re.sub(r"<span hidden>[^<]*</span>|<[^>]*>", "", page[page.index("<article") :])
+    assert "#" not in shown.replace("C#", "")
+    assert "C# is free." in shown
+    assert "---" not in shown
+    assert "| For | Price |\n| Card | 5 |" in shown
+
+
 def test_html_escapes_hostile_text_and_drops_hostile_links() -> None:
     raw = to_html(parse(f"{HOSTILE} [ 2 alert(1) ] [ 1 {HOSTILE} ]"), question=HOSTILE)
     page = Page(raw)

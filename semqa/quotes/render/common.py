@@ -257,6 +257,17 @@ class Piece:
     quotes: tuple[int, ...] = ()
     cut: bool = False
 
+    @property
+    def unmarked(self) -> list[str]:
+        """The text split at marks of headings and rulers of tables, unless it is quoted.
+
+        The marks are at odd places.
+        """
+        return [self.text] if self.quotes else _MARKUP.split(self.text)
+
+
+_MARKUP = re.compile(r"^([ \t]*(?:#{1,6} |\|[ :|-]+\|[ \t]*(?:\n|\Z)))", re.MULTILINE)
+
 
 def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece]:
     """Split one field of a source at the edges of its verified quotes.

@@ -33,8 +33,6 @@ _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
 _CLAIM = "underline"
 _CONTEXT = 60
-_MARKUP = re.compile(r"^[ \t]*(?:#{1,6} |\|[ :|-]+\|[ \t]*$)", re.MULTILINE)
-"""Marks of headings, and rulers of tables, around quotes."""
 _VERDICT = {
     Verdict.QUOTED: "green",
     Verdict.UNVERIFIED: "red",
@@ -135,8 +133,7 @@ def sources_text(answer: QuotedAnswer) -> Text:
                     gap = "… " if not place else " …" if place + 1 == len(pieces) else " … "
                     text.append(gap, style="dim")
                     continue
-                plain = piece.text if piece.quotes else _MARKUP.sub("", piece.text)
-                shown = safe_text(re.sub(r"\s+", " ", plain))
+                shown = safe_text(re.sub(r"\s+", " ", "".join(piece.unmarked[::2])))
                 text.append(shown, style=source_colour(number) if piece.quotes else "dim")
         if address := web_address(source.url):
             text.append(f"\n    {safe_text(address)}", style="dim underline")
