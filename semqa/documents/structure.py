@@ -83,15 +83,14 @@ _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article
 _BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
 _TURN = re.compile(
-    r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
+    r"(?:\*\*)?([A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3})(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
-_TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
-_DATE = r"(?:\w{2,9},? )?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}\.? \w{3,9}\.?(?: \d{4})?)"
+_TIME = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?"
+_DATE = r"(?:\w{2,9},? )?(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}\.? \w{3,9}\.?(?: \d{4})?)"
 _STAMP = re.compile(rf"\u200e?(?:\[(?:{_DATE},? )?{_TIME}\]|{_DATE},? {_TIME} [-–]) (?=\S)")
 """Date and time before a message of a chat, "14/03/2026, 18:22 - " or "[18:22] "."""
 _SENDER = re.compile(r"\S[^:]{0,60}:(?=\s|\Z)")
-_CLOCK = re.compile(rf"{_TIME}[ \t]+")
-"""A time before a speaker's name."""
+_TIMED_TURN = re.compile(rf"{_TIME}[ \t]+{_TURN.pattern}")
 _MONTH = r"(?:Jan|Feb|Mar|Mär|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[^\W\d_]*"
 _DATED = re.compile(
     rf"(?:[^\W\d_]{{2,10}},? )?(?:\d{{1,2}}\.?(?: ?[–-] ?\d{{1,2}}\.?)? {_MONTH}|{_MONTH} \d{{1,2}})"
@@ -390,10 +389,9 @@ class _Reader:
         self._headings: list[tuple[int, int]] = []  # (level, unit index), outermost first
         self._group = 0
         self._list: tuple[int, int | None, int] | None = None  # (group, lead-in, last block)
-        self._speakers = _speakers(text)
-        lines = [line.text for block in self._blocks for line in block]
-        stamped = sum(_STAMP.match(line) is not None for line in lines)
-        self._is_chat = stamped > 1 and 3 * stamped >= len(lines)
+        self._speakers = _speakers(text, _TURN)
+        self._has_times = bool(_speakers(text, _TIMED_TURN))
+        self._is_chat = _is_chat([line.text for block in self._blocks for line in block])
         self._message: int | None = None  # the index of the sender and date of a message
         self._width = _width(self._blocks)
         self._longest = 0  # the longest line of the block
@@ -433,7 +431,7 @@ class _Reader:
             self._add_heading(line.start + ruled.start(2), line.start + ruled.end(2), 4)
             return at + 1
         if self._message is not None or self._head_of(line.text):
-            return self._read_message(line, at)
+            return self._read_message(block, at)
         if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
             self._add_heading(line.start, line.end, level)
             return at + 2
@@ -513,6 +511,8 @@ class _Reader:
         if at in self._values:
             return False
         above, line = block[at - 1].text.rstrip(), block[at].stripped
+        if _STAMP.match(line):
+            return True
         if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True
         if line[0].islower() or _indent(block[at]) > _indent(block[at - 1]) + HANGING:
@@ -705,24 +705,31 @@ class _Reader:
         for start, stop in cut_long(self.text, block[0].start, block[-1].end):
             self._add(start, stop, "item", over, self._group)
 
-    def _read_message(self, line: _Line, at: int) -> int:
-        """Read a line of a chat; the sender and date of its message introduce it."""
+    def _read_message(self, block: Sequence[_Line], at: int) -> int:
+        """Read lines of a chat up to one that begins anew; the sender and date introduce them."""
+        line, last = block[at], at + 1
         length = self._head_of(line.text)
         if length:
             self._group += 1
             self._message = self._add(line.start, line.start + length, "meta", None, self._group)
-        for start, stop in self._with_labels(line.start + length, line.end):
+        while last < len(block) and not (
+            self._is_chat  # its lines are never wrapped
+            or self._head_of(block[last].text)
+            or _ITEM.match(block[last].text)
+            or _HEADING.match(block[last].text)
+            or self._breaks(block, last)
+        ):
+            last += 1
+        for start, stop in self._with_labels(line.start + length, block[last - 1].end):
             self._add(start, stop, "sentence", self._message, self._group)
-        return at + 1
+        return last
 
     def _head_of(self, line: str) -> int:
         """Return the length of the sender and date if the line begins a message, else 0."""
         if self._is_chat and (stamp := _STAMP.match(line)):
-            sender = _SENDER.match(line, stamp.end())
-            return (sender or stamp).end()
-        clock = _CLOCK.match(line)
-        turn = _TURN.match(line, clock.end()) if clock else None
-        return turn.end() if turn and self._speakers else 0
+            return (_SENDER.match(line, stamp.end()) or stamp).end()
+        turn = _TIMED_TURN.match(line) if self._has_times else None
+        return turn.end() if turn else 0
 
     def _read_paragraph(self, block: Sequence[_Line], at: int) -> int:
         last = at + 1
@@ -779,7 +786,7 @@ class _Reader:
 
     def _speaks(self, line: str) -> bool:
         turn = _TURN.match(line)
-        return (turn is not None and _name(turn) in self._speakers) or self._head_of(line) > 0
+        return (turn is not None and turn[1] in self._speakers) or self._head_of(line) > 0
 
     def _with_labels(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the sentences, each label such as "Methods." joined with the next sentence."""
@@ -945,16 +952,15 @@ def _aligned(block: Sequence[_Line]) -> int:
     return end if len(columns) >= (2 if ruled else 3) else 0
 
 
-def _speakers(text: str) -> frozenset[str]:
+def _speakers(text: str, turn: re.Pattern[str]) -> frozenset[str]:
     """Return the speakers if the text is a conversation: names before colons at line starts."""
-    names = Counter(
-        _name(match)
-        for line in text.split("\n")
-        if (match := _TURN.match(line, clock.end() if (clock := _CLOCK.match(line)) else 0))
-    )
+    names = Counter(match[1] for line in text.split("\n") if (match := turn.match(line)))
     several = {name for name, count in names.items() if count >= 2}
     return frozenset(several if len(several) >= 2 else ())
 
 
-def _name(turn: re.Match[str]) -> str:
-    return turn[0].strip(" \t*:")
+def _is_chat(lines: Sequence[str]) -> bool:
+    """Whether a third of the lines begin messages, unlike events: "3 May, 10:00 - 11:00 Tour"."""
+    stamps = [(line, stamp) for line in lines if (stamp := _STAMP.match(line))]
+    said = sum("]" in stamp[0] or bool(_SENDER.match(line, stamp.end())) for line, stamp in stamps)
+    return said > 1 and 3 * said >= len(lines)

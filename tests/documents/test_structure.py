@@ -198,6 +198,8 @@ def test_turns_of_a_conversation_are_kept_apart() -> None:
         ("[14/03/2026, 18:22:07] Ann Lee:", "\u200e[14/03/2026, 18:25:11] Bob (lot 3):"),
         ("[3/14/26, 6:22:07\u202fPM] ~ Ann:", "[3/14/26, 6:25:11\u202fPM] Bob:"),
         ("[Sat 14 Mar, 18:22] Ann:", "[18:25] Bob:"),
+        ("[14/3 18:22] Ann:", "[14/3 18:25] Bob:"),
+        ("14/3/26, 6:22 p. m. - Ann:", "14/3/26, 6:25 p. m. - Bob:"),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\n\n"])
@@ -227,8 +229,22 @@ def test_lines_with_times_are_messages_if_they_name_speakers() -> None:
     commas = "".join(f"3 May, 10:0{n} - Ann: one, two\n" for n in range(3))
     assert over(commas, "one, two") == "3 May, 10:00 - Ann:"
     assert over(f"{told}\n# Later\nHe left.", "He left.") is None
-    visits = "3 May, 10:00 - Opening\n4 May, 11:00 - Tour\n\n" + "Bring a coat.\n\n" * 5
+    visits = "3 May, 10:00 - Opening: us\n4 May, 11:00 - Tour: you\n\n" + "Bring a coat.\n\n" * 5
     assert over(visits, "Bring a coat.") is None
+    wrapped = told.replace("Yes", "Yes, by the people from\nnext door")
+    assert over(wrapped, "Yes, by the people from\nnext door") == "10:05 Bob:"
+    assert over("3 May, 10:00 - Opening: We bake bread.", "We bake bread.") is None
+    assert over("[10:00] <ann> Is it built?\n[10:02] <bob> Yes", "<bob> Yes") == "[10:02]"
+    lines = [
+        "These are the minutes of a call", "10:04 Ann: Is it built at last", "10:05 Bob: Yes, it is at long last",
+        "- a green house with two floors", "10:06 Ann: Is it painted as well", "# Later on, in the same evening",
+        "10:07 Bob: It is painted as well",
+    ]  # fmt: skip
+    told = read_structure("\n".join(lines))
+    shown = [line.removeprefix("# ") for line in lines]
+    assert [told.text[u.start : u.end] for u in told.units if u.kind != "meta"] == [
+        line.partition(": ")[2] or line for line in shown
+    ]
     plan = "10:00 Arrival: coffee in the hall.\n10:30 Talk: how to save water.\n11:00 Break: tea"
     assert over(plan, "how to save water.") is None
 
@@ -244,6 +260,20 @@ def test_lines_that_begin_with_dates_are_no_headings_of_each_other() -> None:
     found = units("Term dates\n\n" + "\n\n".join(days) + "\n\nPlease note them.")
     assert [text for kind, text in found if kind == "sentence"] == [*days, "Please note them."]
     assert ("heading", days[1]) in units(f"# Diary\n\n{days[1]}\n\nWe slept.")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "3 May, 10:00 – 11:00 Opening\n4 May, 11:00 – 12:00 Tour of the mill",
+        "3 May, 10:00 - Opening\n4 May, 11:00 - Tour of the mill",
+        "Q: Is it old?\nA: Yes.\nQ: Is it wet?\nA: No.\n\n5.10 Fee: It is small.",
+    ],
+)
+def test_text_after_times_or_numbers_of_no_messages_is_read_as_elsewhere(lines: str) -> None:
+    found = read_structure(f"{lines}\n\nPrices\n\nChildren pay two pounds.")
+    assert found.units[-2].kind == "heading"
+    assert lines.rsplit("\n", maxsplit=1)[-1] in map(found.of, range(len(found.units)))
 
 
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
