@@ -548,6 +548,14 @@ def test_the_mark_of_a_note_is_no_part_of_a_word(note: str) -> None:
     found = extract("a.html", f"{page}{note}".encode()).text
     assert found == "Up to 1,200 starts on 5 m1 or 101.\n\n1 Whichever is first."
     assert "starts1" in extract("a.html", page.encode()).text
+    powers = "<h2>2 Squares</h2><p>A field of 40 metres<sup>2</sup>; (a + b)<sup>2</sup>.</p>"
+    assert "40 metres2; (a + b)2." in extract("a.html", powers.encode()).text
+
+
+@pytest.mark.parametrize("other", ["<h1><img src=a.png></h1>", "<h1>The  harbour</h1>"])
+def test_a_main_heading_without_text_or_repeated_is_no_other(other: str) -> None:
+    page = f"{other}<h1>The harbour</h1><p>Built in 1890.</p>"
+    assert extract("a.html", page.encode()).title == "The harbour"
 
 
 def test_a_word_document_of_the_library_has_its_title() -> None:

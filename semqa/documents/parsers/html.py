@@ -163,8 +163,8 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
         return "", "", ""
     found = root.find(".//title")
     title = " ".join("".join(found.itertext()).split()) if found is not None else ""
-    headings = [" ".join("".join(each.itertext()).split()) for each in root.iter("h1")]
-    return title, headings[0] if len(headings) == 1 else "", _Text(etree).of(root)
+    headings = {" ".join("".join(each.itertext()).split()) for each in root.iter("h1")} - {""}
+    return title, headings.pop() if len(headings) == 1 else "", _Text(etree).of(root)
 
 
 class _Text:
@@ -600,7 +600,10 @@ def _is_note_mark(element: Any) -> bool:
 
 
 def _drop_note_marks(root: Any) -> None:
-    """Remove the number after a word that a note on the page begins with, but not that of "m<sup>2</sup>"."""
+    """Remove the numbers after words that notes on the page begin with.
+
+    Those of "m<sup>2</sup>" stay, as do all if none is 1: "2 rooms" may begin a line, too.
+    """
     marks: list[Any] = []
     notes: set[str] = set()
     for each in root.iter():
@@ -615,8 +618,9 @@ def _drop_note_marks(root: Any) -> None:
             marks.append(each)
         elif before is None and not (text or "").strip():
             notes.add(begins[1])
-    for mark in marks:
-        if mark.text.strip() in notes:
+    numbers = [mark.text.strip() for mark in marks]
+    for mark, number in zip(marks, numbers, strict=True):
+        if number in notes and "1" in numbers:
             mark.text = None
 
 
