@@ -109,14 +109,16 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
 
 def _heading(document: Any) -> str:
     """Return the title at the start, or else the only heading of level 1; of several, none is it."""
+    names = {style.style_id: style.name for style in document.styles}  # `paragraph.style` is slow
     headings = []
     for number, paragraph in enumerate(document.paragraphs):
-        style = paragraph.style.name if paragraph.style is not None else ""
-        text = str(paragraph.text)
-        if style == "Title" and text.strip() and number < _MOST_BEFORE_TITLE:
-            return text
-        if style == "Heading 1" and text.strip():
-            headings.append((number, text))
+        style = names.get(paragraph._p.style)
+        if style not in ("Title", "Heading 1") or not paragraph.text.strip():
+            continue
+        if style == "Heading 1":
+            headings.append((number, str(paragraph.text)))
+        elif number < _MOST_BEFORE_TITLE:
+            return str(paragraph.text)
     only = len(headings) == 1 and headings[0][0] < _MOST_BEFORE_TITLE
     return headings[0][1] if only else ""
 
