@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+import typer.testing
 from hypothesis import settings
 
 from tests.effort import effort
@@ -42,7 +43,8 @@ if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()
 
 # Typer builds all commands again for each call, which takes longer than most commands.
-typer.main.get_group = cache(typer.main.get_group)
+typer.main.get_command = cache(typer.main.get_command)
+vars(typer.testing)["_get_command"] = typer.main.get_command
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None, max_examples=effort(60))
