@@ -88,6 +88,20 @@ def test_html_hides_the_marks_of_headings_and_the_rulers_of_tables() -> None:
     assert "| For | Price |\n| Card | 5 |" in shown
 
 
+@pytest.mark.parametrize("length", range(50, 56))
+def test_marks_inside_a_line_are_shown(length: int) -> None:
+    long = "It stops at every house. " * 20
+    text = f"Take bus # 5. {long}Leave at # 7{'.' * length}\nIt is near.\n| Bus | - |\n"
+    answer = QuotedAnswer.parse("[ 1 Take bus ] [ 1 It is near. ] [ 1 Bus ]", [Source(text)])
+    page = to_html(answer)
+    shown = re.sub(r"<span hidden>[^<]*</span>|<[^>]*>", "", page[page.index("<article") :])
+    assert text.strip() in shown
+    sources = to_ansi(answer, color=False, width=1000)
+    assert "# 5." in sources
+    assert "# 7." in sources
+    assert "| - |" in sources
+
+
 def test_html_escapes_hostile_text_and_drops_hostile_links() -> None:
     raw = to_html(parse(f"{HOSTILE} [ 2 alert(1) ] [ 1 {HOSTILE} ]"), question=HOSTILE)
     page = Page(raw)

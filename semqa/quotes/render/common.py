@@ -251,11 +251,13 @@ class Piece:
         text: the characters; empty only for a cut.
         quotes: indices into ``answer.quotes``, ascending; empty for unquoted text.
         cut: whether text was left out here.
+        inside: whether it begins inside a line.
     """
 
     text: str
     quotes: tuple[int, ...] = ()
     cut: bool = False
+    inside: bool = False
 
     @property
     def unmarked(self) -> list[str]:
@@ -263,7 +265,12 @@ class Piece:
 
         The marks are at odd places.
         """
-        return [self.text] if self.quotes else _MARKUP.split(self.text)
+        if self.quotes:
+            return [self.text]
+        parts = _MARKUP.split(self.text)
+        if self.inside and not parts[0]:
+            parts[:3] = ["".join(parts[:3])]
+        return parts
 
 
 _MARKUP = re.compile(r"^([ \t]*(?:#{1,6} |\|[ :|-]+\|[ \t]*(?:\n|\Z)))", re.MULTILINE)
@@ -276,7 +283,11 @@ def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece
     """
     text = answer.sources[number - 1].field(field)
     spans = quotes_in(answer, number, field)
-    return [Piece(piece, tuple(quotes)) for piece, quotes in split_at(text, spans)]
+    pieces: list[Piece] = []
+    for piece, quotes in split_at(text, spans):
+        inside = bool(pieces) and not pieces[-1].text.endswith("\n")
+        pieces.append(Piece(piece, tuple(quotes), inside=inside))
+    return pieces
 
 
 def quotes_in(answer: QuotedAnswer, number: int, field: Field) -> list[tuple[int, int, int]]:
@@ -329,9 +340,8 @@ def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:
         if len(head) + len(tail) + SHORTEST_CUT > len(piece.text):
             shown.append(piece)
             continue
-        shown += [
-            part for part in (Piece(head), Piece("", cut=True), Piece(tail)) if part != Piece("")
-        ]
+        parts = Piece(head, inside=piece.inside), Piece("", cut=True), Piece(tail, inside=True)
+        shown += [part for part in parts if part.text or part.cut]
     return shown
 
 
