@@ -98,8 +98,8 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     return Source(source.text, title) if title else source
 
 
-_HEADING = re.compile(r"^# +(.*)", re.MULTILINE)
-_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^# +(\S.*)", re.MULTILINE)
+_FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:

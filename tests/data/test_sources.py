@@ -54,8 +54,16 @@ def test_a_markdown_file_without_a_heading_at_its_start_has_its_name() -> None:
 
 def test_the_first_of_several_main_headings_is_no_title() -> None:
     Path("cooks.md").write_text("# Ann\nCook.\n\n# Bob\nCook.\n", "utf-8")
-    Path("code.md").write_text("# Setup\n\n```sh\n# install\nmake\n```\n", "utf-8")
-    assert [each.title for each in read_sources(["cooks.md", "code.md"])] == ["cooks", "Setup"]
+    assert [each.title for each in read_sources(["cooks.md"])] == ["cooks"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["```sh\n# install\nmake\n```", "~~~\n# install", "````\n```\n# install\n```\n````", "# "],
+)
+def test_comments_in_code_and_empty_headings_are_no_headings(code: str) -> None:
+    Path("code.md").write_text(f"# Setup\n\n{code}\n", "utf-8")
+    assert [each.title for each in read_sources(["code.md"])] == ["Setup"]
 
 
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
