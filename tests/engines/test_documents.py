@@ -579,6 +579,8 @@ def test_a_message_is_quoted_with_its_sender_and_date() -> None:
     assert found == ["15/03/2026, 07:10 - Ann Lee:", "Its oven was from 1954"]
     answer = engine().answer("What was from 1954?", [Source(CHAT)])
     assert "\n" not in answer.marked
+    bracketed = "".join(f"[{line.replace(' -', ']', 1)}\n" for line in CHAT.splitlines())
+    assert quotes("What was from 1954?", bracketed)[:2] == ["15/03/2026, 07:10", "Ann Lee:"]
 
 
 def test_a_message_that_asks_brings_the_reply() -> None:

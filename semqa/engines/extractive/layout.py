@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["NUMBERED", "WORD", "Quoted", "count_words", "layout", "quoted_unit"]
 
 _BRACKETS = re.compile(r"[\[\]]+")
-_NOTE = re.compile(r"\[(?:[^\w\[\]]|[\d_])*\](?!\()")
-"""The mark of a note, such as [1], but not the text of a link."""
+_NOTE = re.compile(r"\[(?:[^\w\[\]:]|[\d_])*\](?!\()")
+"""The mark of a note, such as [1], but not the text of a link or the time of a message."""
 
 WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
