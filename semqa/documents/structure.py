@@ -448,9 +448,10 @@ class _Reader:
             level = 9 if question else 4 if line.text.isupper() else 5
             if not self.units and not question:
                 level = 1
-            elif self._headings and self._headings[-1][1] == len(self.units) - 1 and level == 5:
-                # a line below a heading, such as its authors
-                level = 6 if self._headings[-1][0] >= 5 else 5
+            elif level == 5 and self._headings:
+                above, index = self._headings[-1]
+                if above >= level and index == len(self.units) - 1:
+                    level = 6  # a line below a heading, such as its authors
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
             return at + 1
         if _WROTE.match(line.stripped):

@@ -276,6 +276,12 @@ def test_text_after_times_or_numbers_of_no_messages_is_read_as_elsewhere(lines: 
     assert lines.rsplit("\n", maxsplit=1)[-1] in map(found.of, range(len(found.units)))
 
 
+@pytest.mark.parametrize("above", ["Mill\n\nIt is old.", "# Mill"])
+def test_a_line_below_a_heading_is_below_it(above: str) -> None:
+    found = read_structure(f"{above}\n\nFees\n\nFor adults\n\nThey pay four pounds.")
+    assert [found.of(at) for at in found.units[-1].headings] == ["Mill", "Fees", "For adults"]
+
+
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
     assert [text for _, text in units(text)] == [
