@@ -90,7 +90,7 @@ class Command(TyperCommand):
 
 
 def plain_message(error: typer.BadParameter) -> str:
-    """Return what is wrong with a value, without the words of typer's library."""
+    """Return what is wrong with a value in our own words, if pydantic or typer checked it."""
     cause: Any = error.__cause__
     details = getattr(cause, "errors", None)
     return describe_invalid(details()[0]) if details else str(error.message)

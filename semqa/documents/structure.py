@@ -3,8 +3,8 @@
 A unit is a span that a person would highlight: a sentence, a list item, a table row. The structure
 is detected from the text alone, so files, passages of collections and sources of requests are
 treated alike. Besides Markdown, this recognises structure without markup: headings in capitals or
-on a line of their own, numbered clauses, questions with answers, mail headers, speaker turns, messages of a chat,
-aligned columns, and lines that end before they are full.
+on a line of their own, numbered clauses, questions with answers, mail headers, speaker turns, messages
+of a chat, aligned columns, and lines that end before they are full.
 """
 
 from __future__ import annotations

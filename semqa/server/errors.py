@@ -275,7 +275,7 @@ def _problems(error: RequestValidationError) -> Iterator[tuple[str, str]]:
 
 
 def _merged(problems: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return what is wrong with each field; a value may have the type of no branch of a union."""
+    """Join the problems of each field: a value that matches none of several types has one for each."""
     found: dict[str, list[str]] = {}
     for place, text in problems:
         if text not in (texts := found.setdefault(place, [])):

@@ -47,7 +47,7 @@ Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 
 
 class RequestBody(BaseModel, extra="forbid", strict=True, allow_inf_nan=False):
-    """An object in a request: its types are JSON's, so "yes" is not true."""
+    """An object in a request. Values are not converted: "yes" is no boolean."""
 
 
 class LenientBody(RequestBody, extra="allow"):

@@ -108,7 +108,7 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
 
 
 def _heading(document: Any) -> str:
-    """Return the title at the start, or else the only heading of level 1; of several, none is it."""
+    """Return the title at the start, or else the heading of level 1 if there is only one."""
     names = {style.style_id: style.name for style in document.styles}  # `paragraph.style` is slow
     headings = []
     for number, paragraph in enumerate(document.paragraphs):

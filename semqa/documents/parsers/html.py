@@ -138,7 +138,7 @@ def parse_html(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG00
 
 
 def text_of(name: str, page: str) -> tuple[str, str, str]:
-    """Return the title, the only ``h1`` and the text of a page; of several, each is a part's title."""
+    """Return the title, the ``h1`` if there is only one, and the text of a page."""
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
     parser = etree.HTMLParser(
         encoding="utf-8",

@@ -58,9 +58,11 @@ LEAST_WORDS = 3
 """Minimum number of words in a part of a question."""
 
 PART_LEAST, PART_MOST = 0.02, 0.65
-"""`Judgement.least` and `most` for parts of a question of which something is answered: 20 of 120 parts
-that a document does not answer are then said to be missing, and 22 are doubted; 3 and 11 of 148 that
-it answers."""
+"""`Judgement.least` and `most` for parts of a question if something of it is answered.
+
+Of 120 parts made from traps, which the document does not answer, 20 are then said to be missing and 22
+are doubted; of 148 that it answers, 3 and 11.
+"""
 
 NEAR = {"tuned": 0.40, "meaning": 0.45}
 """Minimum cosine of a near text, by `Match.judged_by`. Of the 45 questions in QuoteSum's dev_a, 42 and
