@@ -240,9 +240,9 @@ def test_lines_with_times_are_messages_if_they_name_speakers() -> None:
         "- a green house with two floors", "10:06 Ann: Is it painted as well", "# Later on, in the same evening",
         "10:07 Bob: It is painted as well",
     ]  # fmt: skip
-    told = read_structure("\n".join(lines))
+    found = read_structure("\n".join(lines))
     shown = [line.removeprefix("# ") for line in lines]
-    assert [told.text[u.start : u.end] for u in told.units if u.kind != "meta"] == [
+    assert [found.text[u.start : u.end] for u in found.units if u.kind != "meta"] == [
         line.partition(": ")[2] or line for line in shown
     ]
     plan = "10:00 Arrival: coffee in the hall.\n10:30 Talk: how to save water.\n11:00 Break: tea"
