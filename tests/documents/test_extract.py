@@ -389,6 +389,17 @@ def test_a_line_of_a_pdf_ends_where_the_next_word_had_room() -> None:
     assert found.split("\n") == dates
 
 
+def test_a_date_may_be_split_over_lines() -> None:
+    lines = [
+        "No phones, please.",
+        "The forms must be back by Wednesday 4",
+        "June.",
+        "Lunch is at 1.",
+    ]
+    found = drawn_pdf(*[written(72, 700 - 14 * i, line) for i, line in enumerate(lines)])
+    assert found.split("\n") == [lines[0], f"{lines[1]} {lines[2]}", lines[3]]
+
+
 def test_a_drop_cap_is_a_letter_of_its_word() -> None:
     found = drawn_pdf(
         written(72, 686, "T", 30),

@@ -43,6 +43,11 @@ _UNFINISHED = re.compile(
 )
 """The end of a line that is not the end of a sentence."""
 
+_DAY = re.compile(r"(?<![\d.,])\d{1,2}$")
+_MONTH = re.compile(
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+)
+
 _LEADERS = re.compile(r"(?:\. ?){5}")
 """Dot leaders of a table of contents."""
 
@@ -239,9 +244,10 @@ def _runs(page: Sequence[Line], goes_on: Callable[[Line, Line], bool]) -> list[l
 
 
 def _may_end(before: Line, after: Line) -> bool:
-    first = after.text.strip()[:1]
-    goes_on = first.islower() or first in "£$€("
-    return not goes_on and not _UNFINISHED.search(before.text.rstrip())
+    said, then = before.text.rstrip(), after.text.lstrip()
+    date = _DAY.search(said) and _MONTH.match(then)
+    goes_on = then[:1].islower() or then[:1] in "£$€(" or date
+    return not goes_on and not _UNFINISHED.search(said)
 
 
 def _is_contents(page: Sequence[Line]) -> bool:
