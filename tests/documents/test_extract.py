@@ -400,6 +400,32 @@ def test_a_date_may_be_split_over_lines() -> None:
     assert found.split("\n") == [lines[0], f"{lines[1]} {lines[2]}", lines[3]]
 
 
+def test_a_bullet_below_the_line_belongs_to_it() -> None:
+    items = ["wages of our own staff", "work that begins too soon", "debts"]
+    found = drawn_pdf(
+        written(72, 720, "We do not pay for these things, whoever asks:"),
+        *[
+            part
+            for i, item in enumerate(items)
+            for part in (written(76, 697 - 20 * i, "\\225"), written(90, 700 - 20 * i, item))
+        ],
+    )
+    assert found.split("\n")[-3:] == [f"• {item}" for item in items]
+
+
+def test_sentences_in_a_larger_font_are_no_heading() -> None:
+    lead = "Money for groups that look after the river. The round closes on 25 April at noon."
+    found = drawn_pdf(
+        written(72, 760, "Small Grants", 24),
+        written(72, 720, lead, 14),
+        *[
+            written(72, 690 - 14 * i, "This line is of the usual size and quite long.")
+            for i in range(5)
+        ],
+    )
+    assert found.startswith(f"# Small Grants\n\n{lead}\n\nThis")
+
+
 def test_a_drop_cap_is_a_letter_of_its_word() -> None:
     found = drawn_pdf(
         written(72, 686, "T", 30),

@@ -23,6 +23,7 @@ LIGATURES = str.maketrans(
 )
 _LINE_END = tuple(b"\r\n")
 _HYPHENS = (0x02, 0xFFFE)
+BULLETS = "•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8"
 """PDFium's characters for a hyphen at the end of a line."""
 
 MIN_COLUMN, _MIN_PROSE = 3, 25
@@ -139,7 +140,7 @@ def page_lines(
 
 
 def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
-    """Join the lines that PDFium splits before or after a superscript or subscript."""
+    """Join the lines that PDFium splits after a bullet, or before or after a superscript or subscript."""
     joined: list[list[_Letter]] = []
     first = last = None  # the first letter of the last line in `joined`, and its last one
     for line in lines:
@@ -157,6 +158,15 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
             while joined[-1] and joined[-1][-1].text.isspace():
                 joined[-1].pop()
             joined[-1] += line
+        elif shown and first and first is last and _is_bullet(first, shown[0]):
+            joined[-1] = [
+                *(
+                    each._replace(place=shown[0].place)
+                    for each in (first, first._replace(text=" "))
+                ),
+                *line,
+            ]
+            first = shown[0]
         else:
             joined.append(list(line))
             first = shown[0] if shown else None
@@ -186,6 +196,12 @@ def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
                 found.remove(line)
                 break
     return found
+
+
+def _is_bullet(letter: _Letter, after: _Letter) -> bool:
+    """Whether a line of one letter is the bullet of the next line."""
+    apart = abs(letter.place - after.place)
+    return letter.text in BULLETS and letter.left < after.left and apart < after.size / 4
 
 
 def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from semqa.documents.parsers.pdf_lines import MIN_COLUMN, SAME_PLACE, Line
+from semqa.documents.parsers.pdf_lines import BULLETS, MIN_COLUMN, SAME_PLACE, Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ _ITEM = re.compile(
     r"(?:[-*•–·‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
     r"(?:\s|(?<=[A-ZÀ-Þ]))"
 )
-_BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)")
+_BULLET = re.compile(rf"[{BULLETS}](?:\s+|$)")
 _MIN_FULL = 40
 """Minimum length of a full line; blocks of shorter lines are addresses or lists."""
 
@@ -60,6 +60,9 @@ _MIN_CONTENTS_LINES = 4
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
+_SLOGAN = 8
+"""Maximum number of words of a heading that ends in a full stop."""
+
 _ENDS, _GOES_ON = "\x1e", "\x1f"
 """Marks after lines whose place on the page tells whether they end or go on; white space for Python."""
 
@@ -244,10 +247,16 @@ def _runs(page: Sequence[Line], goes_on: Callable[[Line, Line], bool]) -> list[l
 
 
 def _may_end(before: Line, after: Line) -> bool:
-    said, then = before.text.rstrip(), after.text.lstrip()
-    date = _DAY.search(said) and _MONTH.match(then)
-    goes_on = then[:1].islower() or then[:1] in "£$€(" or date
-    return not goes_on and not _UNFINISHED.search(said)
+    first = after.text.strip()[:1]
+    goes_on = first.islower() or first in "£$€("
+    return not goes_on and not _is_unfinished(before, after)
+
+
+def _is_unfinished(before: Line, after: Line) -> bool:
+    """Whether the first line cannot end a sentence, or a date is split over both."""
+    said = before.text.rstrip()
+    date = _DAY.search(said) and _MONTH.match(after.text.lstrip())
+    return date is not None or _UNFINISHED.search(said) is not None
 
 
 def _is_contents(page: Sequence[Line]) -> bool:
@@ -280,6 +289,7 @@ def _headings(page: Sequence[Line], least: float) -> set[int]:
         text = " ".join(page[i].text for i in run)
         few = len(run) <= 3 and len(text) <= _LONGEST_HEADING
         said = sum(map(str.isalpha, text)) > 1 and not _LEADERS.search(text)
+        said = said and not (text.rstrip().endswith(".") and len(text.split()) > _SLOGAN)
         if size >= least > 0 and few and said:
             found.update(run)
     return found
@@ -350,7 +360,7 @@ def _is_apart(before: Line, after: Line, pitch: float) -> bool:
         return True
     step = before.place - after.place
     goes_on = after.text.strip()[:1].islower() and before.text.strip()[-1:] not in ".!?:;"
-    if goes_on or (0 < step < before.size and _UNFINISHED.search(before.text.rstrip())):
+    if goes_on or (0 < step < before.size and _is_unfinished(before, after)):
         return False
     if before.bold != after.bold and abs(step) > pitch / 2:
         return True

@@ -72,7 +72,7 @@ _ASKED = re.compile(
     r"\b(?:asked|enquired|inquired|queried|questioned|wanted to know)\b", re.IGNORECASE
 )
 _REPLIED = re.compile(
-    r"[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
+    r"(?-i:[A-Z])[\w. ]{,30}: |[^,.;]{,60}\b(?:answered|confirmed|explained|promised|replied|responded|said)\b",
     re.IGNORECASE,
 )
 """The sentence after "Ann asked whether …"."""
@@ -150,8 +150,10 @@ def members_of(units: Units, lead: int) -> list[int]:
     return members if len(members) <= LONGEST_LIST else []
 
 
-def rest_of_lists(found: Match, kept: Mapping[tuple[int, int], float]) -> Iterator[tuple[int, int]]:
-    """Yield all items of short lists that a question asks for, or of which enough are quoted.
+def rest_of_lists(
+    found: Match, kept: Mapping[tuple[int, int], float]
+) -> Iterator[list[tuple[int, int]]]:
+    """Yield the items of each short list that a question asks for, or of which enough are quoted.
 
     Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
     says what the question asks.
@@ -175,7 +177,7 @@ def rest_of_lists(found: Match, kept: Mapping[tuple[int, int], float]) -> Iterat
         if len(members) <= LONGEST_LIST and (
             says or len(kept.keys() & set(members)) >= share * len(members)
         ):
-            yield from members
+            yield members
 
 
 def whole_steps(units: Units, u: int) -> list[int]:
@@ -223,7 +225,7 @@ def needed_by(units: Units, u: int) -> list[int]:
         over = found[over].over
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
-    before = _neighbour(units, u, -1)
+    before = _neighbour(units, u, -1) if found[u].kind != "item" else None
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,7 +78,10 @@ _WHEN = re.compile(
     r"Aug(?:ust)?|Sept(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
 )
 _FOLLOW_UPS = (
-    (re.compile(r"\bwhen\b", re.IGNORECASE), _WHEN),
+    (
+        re.compile(r"\bwhen\b", re.IGNORECASE),
+        re.compile(f"{_WHEN.pattern}|(?i:{DURATION.pattern})"),
+    ),
     (re.compile(r"\bhow much\b", re.IGNORECASE), re.compile(r"[£$€\d]")),
     (re.compile(r"\bhow long\b", re.IGNORECASE), DURATION),
 )
@@ -214,7 +216,7 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
         kind = next((kind for asks, kind in _FOLLOW_UPS if asks.search(text)), None)
         if kind is None or question_terms(text) or not reading.answers:
             continue
-        quoted = choose(reading, sources, sys.maxsize)
+        quoted = choose(reading)
         if any(kind.search(sources[each.source - 1].text, each.start, each.end) for each in quoted):
             continue
         whole, found = reading.judgement, reading.found
@@ -243,7 +245,7 @@ def _check_kind(
     kinds = kinds_of_answer(question)
     if not kinds:
         return judgement
-    quoted = choose(Reading(found, judgement), sources, sys.maxsize)
+    quoted = choose(Reading(found, judgement))
     texts = [sources[each.source - 1].text[each.start : each.end] for each in quoted]
     for s, u in map(found.places.__getitem__, select(judgement.chances)):
         texts += found.sources[s].above[u]
@@ -359,11 +361,11 @@ def _rate_units(reading: Reading) -> dict[int, _Rated]:
     return out
 
 
-def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[Quoted]:
+def choose(reading: Reading) -> list[Quoted]:
     """Return the units to quote, by document, the best document first, in reading order.
 
-    Units are added by decreasing probability, each with the context it needs, and finally the rest
-    of partly quoted lists. Except for the first, a unit that would exceed `max_words` is left out.
+    These are the units that answer, the context that each needs, and the rest of partly quoted
+    lists. Context and lists have the probability of the unit for which they are quoted.
     """
     found, chances = reading.found, reading.judgement.chances
     asks_which = _ASKS_WHICH.match(found.question) is not None
@@ -381,13 +383,11 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
             else []
         )
         names = named_by(found.sources[s], u) if asks_which else []
-        more = {(s, needed): 0.0 for needed in (*needed_by(found.sources[s], u), *steps, *names)}
-        members = [(s, member) for member in members_of(found.sources[s], u)]
-        if not chosen.intersection(members):  # a lead-in alone is no answer
-            more |= dict.fromkeys(members, 0.0)
-        longer = more | kept | {place: chance}
-        if not kept or count_words(_in_order(found, longer), sources) <= max_words:
-            kept.update(longer)
+        members = members_of(found.sources[s], u)
+        if chosen.intersection((s, member) for member in members):
+            members = []  # a lead-in alone is no answer
+        for each in (u, *needed_by(found.sources[s], u), *steps, *names, *members):
+            kept[s, each] = max(kept.get((s, each), 0.0), chance)
 
     for row in sorted(rows, key=lambda row: -chances[row]):
         s, u = found.places[row]
@@ -395,8 +395,10 @@ def choose(reading: Reading, sources: Sequence[Source], max_words: int) -> list[
         if text not in seen:  # the same sentence may be in several documents
             add((s, u), float(chances[row]))
         seen.add(text)
-    for place in rest_of_lists(found, kept):
-        add(place, kept.get(place, 0.0))
+    for members in list(rest_of_lists(found, kept)):
+        chance = max(kept.get(place, 0.0) for place in members)
+        for place in members:
+            add(place, chance)
     return _in_order(found, kept)
 
 
@@ -422,11 +424,13 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     Titles are quoted if the answer has more than one; passages of one document share a title. At
     least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units.
     """
-    kept = choose(reading, sources, max_words)
+    kept = choose(reading)
     if ASKS_HOW.match(reading.found.question):
         max_words = max_words * 3 // 2  # steps that were left out would mislead
     while len(kept) > 1 and count_words(kept, sources) > max_words:
-        kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
+        least = min(each.chance for each in kept)
+        likelier = [each for each in kept if each.chance > least]
+        kept = likelier or kept[:-1]
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(WORD.finditer(text, kept[0].start, kept[0].end))

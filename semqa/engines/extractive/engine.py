@@ -294,7 +294,7 @@ class ExtractiveEngine:
         if not reading.answers:
             return []
         slots = []
-        for each in documents.choose(reading, sources, self.max_words):
+        for each in documents.choose(reading):
             span = sources[each.source - 1].text[each.start : each.end]
             if "[" not in span and "]" not in span:
                 pick = Pick(each.source, span, start=each.start)

@@ -40,7 +40,7 @@ class Quoted(NamedTuple):
         end: offset after its last character.
         kind: ``sentence``, ``item``, ``row`` or another kind of `semqa.documents.structure`.
         group: number of its paragraph, list or table.
-        chance: probability that a person would quote it; 0 for units added as context.
+        chance: probability that a person would quote it, or the unit that it is quoted for.
     """
 
     source: int
