@@ -492,3 +492,12 @@ def test_a_share_ends_with_its_collection(library: Library, tmp_path: Path) -> N
     assert library.names("bob") == ["ann's notes"]
     library.delete("ann", "notes")
     assert library.names("bob") == []
+
+
+def test_a_rare_word_counts_more_than_function_words(notes: Collection) -> None:
+    for i, paid in enumerate(("subs", "tea", "rent", "ink", "coal")):
+        notes.put(
+            f"{i}.md", f"# How much we owe\n\nThis is how much we do owe for the {paid}.".encode()
+        )
+    notes.put("wedding.md", b"Photographer Duarte, 1750 in all, 500 of it paid in May.")
+    assert notes.search("how much do we owe Duarte", 1)[0].name == "wedding.md"
