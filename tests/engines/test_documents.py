@@ -17,6 +17,7 @@ from semqa.engines import Request
 from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.bands import bands
+from semqa.engines.extractive.columns import column_rows
 from semqa.engines.extractive.direct import direct_rows, missing_names
 from semqa.engines.extractive.documents import are_documents
 from semqa.engines.extractive.judging import Trees, judge, load_models
@@ -455,6 +456,10 @@ def test_what_was_decided_or_replied_is_quoted_too(found: str) -> None:
         ("Who decides on a new machine?", "Sue decides on a new machine. Above that we vote."),
         ("What did Ann ask about the bus?", "Ann asked about the bus. Ben replied that it is old."),
         (
+            "Can we pay drivers?",
+            "A guest asked whether we could pay drivers. Dana: no rule allows it.",
+        ),
+        (
             "What does it cost to cancel a session?",
             "To cancel a session ten days ahead or earlier: nothing. Less than ten days: half.",
         ),
@@ -636,6 +641,74 @@ def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
 def test_the_sentence_before_a_pronoun_is_quoted_too() -> None:
     (found,) = quotes("What must be left clean?", CONTRACT)
     assert found.startswith("1.2 The kitchen costs £20 a day. It must")
+
+
+def test_a_pronoun_in_a_list_item_is_not_about_the_item_above() -> None:
+    text = (
+        "## Notes\n\n- The owner knows of it.\n- They would like to keep a cat.\n- Rent is paid.\n"
+    )
+    assert quotes("Who would like to keep a cat?", text) == ["They would like to keep a cat."]
+
+
+def test_until_when_may_be_answered_by_a_duration() -> None:
+    text = f"{CONTRACT}\n## 6. Undo\n\nTo take back a change, run undo.\n\nIt works for 30 days.\n"
+    answer = engine().attempt("How do I take back a change, and until when?", [Source(text)])
+    assert answer is not None
+    assert not answer.unanswered
+    assert "for 30 days" in answer.plain
+
+
+def test_padding_is_left_out_rather_than_the_rest_of_a_list() -> None:
+    items = [
+        f"damage by {cause} which somehow was " + "not reported at once " * 2 for cause in "abcdef"
+    ]
+    listed = "".join(f"- {item.strip()};\n" for item in items)
+    other = "The dryer warranty is not transferable, and the dryer is not covered abroad. " * 2
+    text = (
+        f"## Dryer\n\n{other}\n\nThe dryer warranty does not cover:\n\n{listed}\n## End\n\nBye.\n"
+    )
+    found = quotes("What is not covered by the dryer warranty?", text)
+    assert [each for each in found if each.startswith("damage")] == [f"{i.strip()};" for i in items]
+    assert not any("transferable" in each for each in found)
+
+
+MACHINES = """| Model | Price | Heat-up | Built-in grinder | Taste score |
+| --- | --- | --- | --- | --- |
+| Lucca | $1,395 | 11 min | No | 9.1 |
+| Barista | $749 | 40 sec | Yes | 8.0 |
+| Mini | $189 | 55 sec | No | 6.8 |
+| KE-20 | $259 | 2 min | Yes | 5.2 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "models"),
+    [
+        ("Which is the cheapest machine?", ["Mini"]),
+        ("Which machine scored best for taste?", ["Lucca"]),
+        ("which one heats up fastest?", ["Barista"]),
+        ("Which machines have a grinder?", ["Barista", "KE-20"]),
+        ("Which machines don't have a grinder?", ["Lucca", "Mini"]),
+        ("Which is the cheapest machine with a grinder?", []),
+        ("Which is the second cheapest machine?", []),
+        ("What is the most that the insurance pays for the price of a burnt house?", []),
+        ("Which machine is from Milan?", []),
+    ],
+)
+def test_a_column_of_a_table_tells_which(question: str, models: list[str]) -> None:
+    found = match(question, [Source(MACHINES)])
+    rows = [
+        found.sources[s].texts[u].split()[0]
+        for s, u in map(found.places.__getitem__, column_rows(found))
+    ]
+    assert rows == models
+
+
+def test_a_column_without_a_number_in_each_row_tells_no_extreme() -> None:
+    found = match(
+        "Which is the cheapest machine?", [Source(MACHINES.replace("$189", "on request"))]
+    )
+    assert not column_rows(found)
 
 
 def test_each_part_of_a_question_is_answered() -> None:

@@ -14,6 +14,7 @@ from unicodedata import normalize
 import numpy as np
 from rapidfuzz import fuzz, process
 
+from semqa.engines.extractive.columns import column_rows
 from semqa.engines.extractive.lexicon import language_of, stem
 from semqa.engines.extractive.matching import TIME, question_terms, stems_of
 
@@ -45,7 +46,7 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
     A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
     all words of the question.
     """
-    if rows := _defining_rows(found) or _usual_rows(found) or _steps(found):
+    if rows := _defining_rows(found) or _usual_rows(found) or _steps(found) or column_rows(found):
         return rows, []
     rows = _labelled_rows(found)
     named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []

@@ -75,8 +75,8 @@ class Units:
         for i in self.content:
             unit = self.structure.units[i]
             if unit.kind == "row" and unit.over is not None:
-                header = map(plain, _cells(self.structure.of(unit.over)))
-                row = map(plain, _cells(self.structure.of(i)))
+                header = map(plain, cells_of(self.structure.of(unit.over)))
+                row = map(plain, cells_of(self.structure.of(i)))
                 out[i] = "; ".join(
                     ": ".join(filter(None, both)) for both in zip_longest(header, row)
                 )
@@ -155,13 +155,13 @@ def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict
     return dict(zip(texts, cosines.tolist(), strict=True))
 
 
-def _cells(row: str) -> list[str]:
+def cells_of(row: str) -> list[str]:
     """Return the cells of a table row or a line of delimited values.
 
     Example:
-        >>> _cells("| Gas | 4 hours |"), _cells('A1,"Phlox, white",8')
+        >>> cells_of("| Gas | 4 hours |"), cells_of('A1,"Phlox, white",8')
         (['Gas', '4 hours'], ['A1', 'Phlox, white', '8'])
-        >>> _cells("Puncture, front   14.00   16.00")
+        >>> cells_of("Puncture, front   14.00   16.00")
         ['Puncture, front', '14.00', '16.00']
     """
     if "|" in row:

@@ -1,0 +1,151 @@
+"""Rows of a table that answer by one of its columns: the highest number, or all with a tick."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from semqa.engines.extractive.lexicon import stem
+from semqa.engines.extractive.matching import cells_of, question_terms, stems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from semqa.engines.extractive.matching import Match
+
+__all__ = ["column_rows"]
+
+LEAST_ROWS = 3
+"""Minimum number of rows of a table from which one is chosen by its number."""
+
+MOST_OTHERS = 2
+"""Maximum number of words of a question that its column does not have, such as "machine"."""
+
+_WHICH = re.compile(r"\W*(?:(?:at|for|from|in|of|on|to|with) )?(?:which|what|who)\b", re.IGNORECASE)
+_NEGATED = re.compile(r"n['’]t\b|\b(?:no|not|without|lacks?|cannot|never)\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"\b(?:second|third|next|two|three|four|five|\d+)\b", re.IGNORECASE)
+_MOST = re.compile(
+    r"\b(?:most expensive|best|biggest|costliest|dearest|greatest|heaviest|highest|largest|longest|"
+    r"loudest|most|tallest)\b",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"\b(?:least expensive|cheapest|fastest|fewest|least|lightest|lowest|quickest|quietest|shortest|"
+    r"smallest)\b",
+    re.IGNORECASE,
+)
+_COLUMNS = {
+    **dict.fromkeys(
+        ("cheapest", "costliest", "dearest", "expensive"), "price cost fee fare charge"
+    ),
+    **dict.fromkeys(("heaviest", "lightest"), "weight"),
+    **dict.fromkeys(("loudest", "quietest"), "noise sound loudness"),
+    **dict.fromkeys(("longest", "shortest"), "length"),
+    "tallest": "height",
+}
+"""Words for the columns in which the rows with these superlatives are found."""
+
+_FAST = ("fastest", "quickest")
+_NUMBER = re.compile(r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hr", "hour"), 3600.0),
+    "day": 86_400.0,
+    "week": 7 * 86_400.0,
+    "month": 365 / 12 * 86_400,
+    "year": 365 * 86_400.0,
+}
+_YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
+_YES_OR_NO = _YES | _NO | {"", "-", "–"}
+
+
+def column_rows(found: Match) -> list[int]:
+    """Return the rows that answer by one column of a table; none if several columns might.
+
+    "Which is the cheapest?" is answered by the row with the lowest price, and "Which ones have a
+    grinder?" by all rows that say yes. A question that has other words of the table, as in "the
+    cheapest with a grinder", is not answered so.
+    """
+    if not _WHICH.match(found.question):
+        return []
+    most, least = _MOST.search(found.question), _LEAST.search(found.question)
+    superlative = most or least
+    if superlative is None:
+        ticked = _NO if _NEGATED.search(found.question) else _YES
+        columns = [
+            column
+            for column in _columns(found, set(question_terms(found.question)))
+            if _YES_OR_NO.issuperset(column.values())
+        ]
+        return (
+            [row for row, cell in columns[0].items() if cell in ticked] if len(columns) == 1 else []
+        )
+    if (most and least) or _ORDINAL.search(found.question):
+        return []
+    word = superlative[0].lower().split()[-1]
+    terms = set(question_terms(found.question)) - {stem(word), stem("most"), stem("least")}
+    implied = set(map(stem, _COLUMNS.get(word, "").split()))
+    numbers = [
+        values
+        for column in _columns(found, terms, implied)
+        if len(values := _numbers(column, timed=word in _FAST)) == len(column) >= LEAST_ROWS
+    ]
+    if len(numbers) != 1:
+        return []
+    (values,) = numbers
+    extreme = (max if most else min)(values.values())
+    rows = [row for row, value in values.items() if value == extreme]
+    return rows if len(rows) == 1 else []
+
+
+def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
+    """Return the number of each row, times in seconds; with `timed` only times."""
+    out = {}
+    for row, cell in column.items():
+        number = _NUMBER.match(cell)
+        if number is None:
+            continue
+        unit = number[2] if number[2] in _SECONDS else number[2].removesuffix("s")
+        if unit in _SECONDS or not timed:
+            out[row] = float(number[1].replace(",", "")) * _SECONDS.get(unit, 1.0)
+    return out
+
+
+def _columns(
+    found: Match, terms: set[str], implied: AbstractSet[str] = frozenset()
+) -> list[dict[int, str]]:
+    """Return the columns with most words of a question or implied ones: lower-case cells by row.
+
+    Tables that have other words of the question as well are left out.
+    """
+    columns: list[tuple[int, dict[int, str]]] = []
+    for header, rows in _tables(found):
+        names = [set(stems_of(name)) for name in header]
+        said = {word for row in rows.values() for cell in row for word in stems_of(cell)}
+        for at, name in enumerate(names):
+            others = said.union(*names[1:at], *names[at + 1 :])
+            shared = len(name & (terms | implied))
+            rest = terms - name
+            if at and shared and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
+                columns.append((shared, {row: cells[at].lower() for row, cells in rows.items()}))
+    most = max((shared for shared, _ in columns), default=0)
+    return [column for shared, column in columns if shared == most]
+
+
+def _tables(found: Match) -> Iterator[tuple[list[str], dict[int, list[str]]]]:
+    """Yield the header of each table and its rows, all with as many cells."""
+    tables: dict[tuple[int, int], list[int]] = {}
+    for row, (s, u) in enumerate(found.places):
+        unit = found.sources[s].structure.units[u]
+        if unit.kind == "row" and unit.over is not None:
+            tables.setdefault((s, unit.over), []).append(row)
+    for (s, over), members in tables.items():
+        structure = found.sources[s].structure
+        header = cells_of(structure.of(over))
+        rows = {row: cells_of(structure.of(found.places[row][1])) for row in members}
+        if structure.units[over].kind == "header" and all(
+            len(row) == len(header) for row in rows.values()
+        ):
+            yield header, rows
