@@ -718,6 +718,17 @@ def test_each_part_of_a_question_is_answered() -> None:
     assert "The deposit is £80." in found
 
 
+@pytest.mark.parametrize("last", ["Crisp", "Pudding"])
+def test_it_in_a_part_is_what_the_part_before_is_about(last: str) -> None:
+    crisp = "## Crisp\n\nFrozen rhubarb works in the crisp.\n\nBake for 45 minutes.\n\n"
+    pudding = "## Pudding\n\nDried figs work in the pudding.\n\nBake for 2 hours.\n\n"
+    text = crisp + pudding if last == "Pudding" else pudding + crisp
+    question = "Does frozen rhubarb work, and how long do you bake it?"
+    found = quotes(question, text, encoder=TUNED_ENCODER)
+    assert "Bake for 45 minutes." in found
+    assert "Bake for 2 hours." not in found
+
+
 def test_an_unanswered_part_is_reported() -> None:
     answer = engine().attempt(
         "What does the hall cost an hour, and who invented the telephone?", [Source(CONTRACT)]

@@ -324,7 +324,7 @@ def _base(word: str) -> str:
 
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
-    r"(?<=[\w,;]\s)(?!(?:Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
+    r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
     r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""

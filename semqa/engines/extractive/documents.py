@@ -101,6 +101,11 @@ _REFERS = re.compile(
 )
 """Words by which one part of a question refers to the subject of another."""
 
+_IT = re.compile(r"\b(?:it|its|they|them|their)\b", re.IGNORECASE)
+
+OUTSIDE = 0.35
+"""Factor of the probability of units for a part with "it" if another section answers the first part."""
+
 
 class Reading(NamedTuple):
     """Documents matched against one question.
@@ -187,16 +192,30 @@ def read(
     if len(parts) < 2:
         reading = Reading(found, _check_kind(question, sources, found, judgement))
         return _follow_up(reading, sources) if by_part else reading
-    judged = []
+    judged: list[tuple[str, Judgement]] = []
     for text in parts:
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not name its subject
         if not _REFERS.search(text):
             blended = replace(blended, relevance=part.relevance, unanswerable=part.unanswerable)
+        elif judged and _IT.search(text):
+            blended = _beside(found, judged[0][1], blended)
         judged.append((text, _check_kind(text, sources, found, blended)))
     if judgement.answers or any(part.answers for _, part in judged):
         judged = [(text, _lenient(part)) for text, part in judged]
     return _follow_up(Reading(found, judgement, tuple(judged)), sources)
+
+
+def _beside(found: Match, first: Judgement, part: Judgement) -> Judgement:
+    """Prefer the section that answers the first part for a part that refers to its subject."""
+
+    def section(place: tuple[int, int]) -> tuple[int, tuple[int, ...]]:
+        s, u = place
+        return s, found.sources[s].structure.units[u].headings
+
+    here = section(found.places[int(first.chances.argmax())])
+    factors = np.array([1.0 if section(place) == here else OUTSIDE for place in found.places])
+    return replace(part, chances=part.chances * factors)
 
 
 def _lenient(part: Judgement) -> Judgement:
