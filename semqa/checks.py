@@ -6,14 +6,12 @@ type and limits; the command line makes a flag of it (`semqa.cli.command`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def check_settings(settings: object) -> None:

@@ -7,10 +7,8 @@ message. The command line, the server and vLLM replace `field` with the name tha
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any
 
 __all__ = [
     "ForbiddenError",

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from semqa.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 __all__ = ["installed", "require"]
 

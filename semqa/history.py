@@ -8,10 +8,8 @@ no question at all (`is_courtesy`).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 __all__ = [
     "Exchange",

@@ -5,22 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import semqa
+from semqa.attribution.judges.base import Judge
 from semqa.data.csv_rows import columns_of, csv_of, table_rows
 from semqa.data.files import STDIN, ByteBudget, InputFile, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 from semqa.extras import installed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from semqa.attribution.judges.base import Judge
 
 MAX_BYTES = 1 << 30
 """Maximum size of a record, which is larger than the data that it describes."""

@@ -10,16 +10,14 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from semqa.data.files import ByteBudget, decode_text, display_name, open_input
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 MAX_BYTES = 2**20
 MAX_CELLS = 10_000

@@ -11,35 +11,29 @@ import csv
 import hashlib
 import json
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 from annotated_types import MinLen
 from pydantic import StringConstraints
 
 import semqa
 from semqa.data.files import STDIN, ByteBudget, display_name, open_input
-from semqa.data.jsonl import AppendFile, read_as, read_rows, shown
+from semqa.data.jsonl import AppendFile, Row, read_as, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
 from semqa.documents.extract import kind_of
-from semqa.engines import Request
+from semqa.engines import Engine, Request
 from semqa.engines.abstention import abstention, attempt
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
-from semqa.quotes import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
-    from semqa.engines import Engine
-    from semqa.quotes import Quote
-    from semqa.retrieval.passages import Collection
+from semqa.quotes import Quote, Source
+from semqa.retrieval.passages import Collection
 
 LIMITS = Limits(seconds=600.0)
 """Generous, because the documents are the user's own."""

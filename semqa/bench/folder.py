@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from semqa.bench.record import Record
 from semqa.data.files import decode_text, display_name, open_input, write_atomic
@@ -25,9 +26,6 @@ from semqa.data.jsonl import (
     encode_row,
 )
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ABOUT_FILE = "about.json"
 EXAMPLES_FILE = "examples.jsonl"

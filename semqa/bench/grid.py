@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+from semqa.attribution.judges import Judge
 from semqa.bench.folder import (
     RESULTS_FILE,
     RUN_FILE,
@@ -17,21 +20,12 @@ from semqa.bench.folder import (
     read_object,
 )
 from semqa.bench.plan import Plan
-from semqa.bench.run import Progress, run
+from semqa.bench.run import Progress, Workers, run
 from semqa.data.files import locked, make_folder, write_atomic
-from semqa.engines import ConstrainedEngine, SharingEngine, close_engine
+from semqa.engines import ConstrainedEngine, Engine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
+from semqa.prompting import PromptBuilder
 from semqa.retrieval.settings import ExemplarCache
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from semqa.attribution.judges import Judge
-    from semqa.bench.run import Workers
-    from semqa.engines import Engine
-    from semqa.prompting import PromptBuilder
 
 GRID_FILE = "grid.json"
 

@@ -8,8 +8,9 @@ affect other scores.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from semqa.attribution.ais.auto import MARGIN, CheckInput, check_answers, summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
@@ -21,19 +22,14 @@ from semqa.attribution.citations.scores import (
     dr_score,
     score_pair,
 )
-from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, TolerantJudge
+from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, Judge, TolerantJudge
 from semqa.attribution.judges.base import require_ability
+from semqa.bench.plan import Item
+from semqa.bench.record import Record
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import geometric_interval, question_mean
 from semqa.quotes import QuotedAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.attribution.judges import Judge
-    from semqa.bench.plan import Item
-    from semqa.bench.record import Record
 
 
 class Judged(NamedTuple):

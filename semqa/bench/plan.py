@@ -10,22 +10,18 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import semqa
 from semqa.data.files import display_name
+from semqa.data.quotesum import Question
+from semqa.engines import Engine
 from semqa.engines.model.hub import model_identity, model_versions
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.quotesum import Question
-    from semqa.engines import Engine
-    from semqa.prompting import PromptBuilder
-    from semqa.retrieval.settings import ExemplarCache, PromptSettings
+from semqa.prompting import PromptBuilder
+from semqa.retrieval.settings import ExemplarCache, PromptSettings
 
 HUMAN = "human"
 """Engine name of the leave-one-out run: each reference scored against the question's others."""

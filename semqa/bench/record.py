@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003 - read at run time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 from annotated_types import Interval
 
-from semqa.data.jsonl import read_as
-from semqa.quotes import FreeText, QuotedAnswer, Verdict
-
-if TYPE_CHECKING:
-    from semqa.data.jsonl import Row
-    from semqa.engines.base import Generation
-    from semqa.metrics import ExampleScores
-    from semqa.quotes import Quote
+from semqa.data.jsonl import Row, read_as
+from semqa.engines.base import Generation
+from semqa.metrics import ExampleScores
+from semqa.quotes import FreeText, Quote, QuotedAnswer, Verdict
 
 Count = Annotated[int, Interval(ge=0, le=10**15)]
 """A number that fits in a float when many are added."""

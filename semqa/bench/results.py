@@ -6,20 +6,16 @@ import os
 import platform
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean, median, quantiles
-from typing import TYPE_CHECKING
 
 from semqa.attribution.records import versions
+from semqa.bench.plan import Item
+from semqa.bench.record import Asked, Record
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 from semqa.quotes import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.bench.plan import Item
-    from semqa.bench.record import Asked, Record
 
 RESAMPLES, SEED = 1_000, 0
 """Bootstrap settings for the intervals of all runs and reports."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from semqa.attribution.judges import Judge
 from semqa.bench.folder import (
     EXAMPLES_FILE,
     JUDGED_FILE,
@@ -19,22 +22,15 @@ from semqa.bench.folder import (
     release,
 )
 from semqa.bench.judging import judge_records
+from semqa.bench.plan import Item, Plan
 from semqa.bench.record import Asked, Record
 from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, make_folder, write_atomic
 from semqa.data.jsonl import write_jsonl
-from semqa.engines import close_engine
+from semqa.engines import Engine, close_engine
 from semqa.errors import InputError, SemqaError
+from semqa.prompting import PromptBuilder
 from semqa.quotes import QuotedAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from semqa.attribution.judges import Judge
-    from semqa.bench.plan import Item, Plan
-    from semqa.engines import Engine
-    from semqa.prompting import PromptBuilder
 
 
 class Progress(NamedTuple):

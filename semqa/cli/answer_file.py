@@ -11,12 +11,16 @@ import hashlib
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from semqa.cli.choice import Choice
+from semqa.cli.inputs import SourceFinder
 from semqa.cli.output import (
     json_line,
     print_error,
@@ -37,17 +41,12 @@ from semqa.cli.running import (
 from semqa.data.files import BOM, decode_text
 from semqa.data.jsonl import AppendFile, as_row, decode_row, describe, read_lines
 from semqa.data.sources import source_of
+from semqa.engines import Engine, Request
 from semqa.errors import InputError
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from semqa.attribution.judges import CachedJudge
-    from semqa.cli.choice import Choice
-    from semqa.cli.inputs import SourceFinder
-    from semqa.engines import Engine, Request
-    from semqa.quotes import Source
 
 _BEGINNING = b'{"key": "'
 """Start of each line of the output."""

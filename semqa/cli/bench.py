@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -20,8 +21,6 @@ from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.bench_config import ConfigReader
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from semqa.bench.config import ENGINE, NAME, RUNS, Setting
+from semqa.bench.config import ENGINE, NAME, RUNS, GridConfig, Setting
 from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import PROMPT_OPTIONS, RULES, Choice, EngineOptions, choose, engine_params
@@ -20,12 +21,6 @@ from semqa.cli.options import RayOptions, did_you_mean
 from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from semqa.bench.config import GridConfig
-
 
 CONSTRAINT = "constraint"
 

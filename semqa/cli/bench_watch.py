@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from semqa.cli.tables import judged_table, make_table, print_tables, quotesum_no
 from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.progress import Progress as Bar
     from rich.table import Table
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -22,9 +23,10 @@ from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.data.files import data_folder
+from semqa.engines import Engine
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
-from semqa.quotes import QuotedAnswer
+from semqa.quotes import Quote, QuotedAnswer
 from semqa.quotes.answer import NO_QUESTION
 from semqa.quotes.render import to_markdown
 from semqa.quotes.render.common import percent, quoted_pieces, safe_text
@@ -32,13 +34,9 @@ from semqa.quotes.render.markdown import conversation_to_markdown
 from semqa.quotes.render.terminal import answer_text, source_colour, summary_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from rich.console import Console
     from rich.text import Text
 
-    from semqa.engines import Engine
-    from semqa.quotes import Quote
 
 _COMMANDS = {
     "/sources": "list the quotes of the last answer by source",

@@ -6,6 +6,7 @@ A command of the class ``taking(EngineOptions)`` has the options of all engines.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,14 +20,12 @@ from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
 from semqa.data.files import own_folder
 from semqa.decoding.policy import RULES_PANEL, QuotePolicy
+from semqa.engines import Engine
 from semqa.engines.options import OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError
 from semqa.retrieval.settings import PromptSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
 BUILT_IN = "extractive"

@@ -11,18 +11,16 @@ options of `JudgeOptions` after its own, and finds the object made from their va
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from semqa.errors import InputError, describe_invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Command(TyperCommand):

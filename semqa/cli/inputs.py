@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -14,11 +15,9 @@ from semqa.cli.collections import LibraryOptions, open_library
 from semqa.cli.options import COLLECTIONS, SourceOption, SourcesOption
 from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 from semqa.errors import InputError
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.quotes import Source
     from semqa.retrieval.passages import Collection, Found
 
 

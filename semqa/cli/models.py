@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +15,6 @@ from semqa.cli.choice import BUILT_IN, EngineOptions, choose, save_default, save
 from semqa.cli.command import taking
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 app = typer.Typer(help="List models and set the default engine.")
 

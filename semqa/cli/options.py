@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,8 +16,6 @@ from semqa.distributed.cluster import RaySettings
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from semqa.distributed.workers import RayWorkers
 
 

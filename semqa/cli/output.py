@@ -6,16 +6,13 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from semqa.data.files import write_atomic
 from semqa.quotes.render.common import safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 STOPPED = "stopped; run the same command again to continue"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +32,6 @@ from semqa.errors import InputError
 from semqa.questions.rules import AmbigqaRules, DocumentRules, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from semqa.questions.collect import Count
     from semqa.retrieval.passages import Collection
 

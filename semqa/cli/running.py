@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.cli.choice import Choice, warm_up
-from semqa.cli.eval.judging import judge_progress, unparsed_note
+from semqa.cli.eval.judging import JudgeOptions, judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
+from semqa.engines import Engine, Request
+from semqa.engines.base import Generation
 from semqa.errors import InputError
-from semqa.quotes import QuotedAnswer, render
+from semqa.quotes import Quote, QuotedAnswer, Source, render
 from semqa.quotes.citations import sentence_citations
 from semqa.quotes.render import verdict_text
 from semqa.quotes.render.common import has_tick
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
-
     from semqa.attribution.ais.auto import AnswerCheck
     from semqa.attribution.judges import CachedJudge
-    from semqa.cli.eval.judging import JudgeOptions
-    from semqa.engines import Engine, Request
-    from semqa.engines.base import Generation
     from semqa.prompting import Prompt
-    from semqa.quotes import Quote, Source
 
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer and shows them as they arrive."""

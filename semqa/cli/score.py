@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,13 +16,10 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import comparison_table, print_tables, quotesum_notes, scores_table
 from semqa.data.files import display_name
 from semqa.data.jsonl import write_jsonl
-from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
+from semqa.data.quotesum import Question, match_predictions, read_predictions, read_quotesum
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.data.quotesum import Question
     from semqa.metrics import Example, Report
     from semqa.metrics.bootstrap import PairedTest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,8 +20,6 @@ from semqa.extras import require
 from semqa.server.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.table import Table
 
     from semqa.studies.kind import Rated, Study

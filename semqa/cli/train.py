@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +18,6 @@ from semqa.data.quotesum import read_quotesum
 from semqa.training.options import TrainingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from semqa.training.folder import Fit, Progress
 
 TERMINATED = 128 + 15  # exit code after SIGTERM

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,16 +15,10 @@ from semqa.cli.output import json_line, say, terminal_width, use_color, write_re
 from semqa.data.files import ByteBudget, decode_text, display_name, open_input
 from semqa.data.sources import answers_of, is_record
 from semqa.errors import InputError
-from semqa.quotes import QuotedAnswer, Status
-from semqa.quotes.locate import NearestSearch
+from semqa.quotes import Quote, QuotedAnswer, Source, Status
+from semqa.quotes.locate import Nearest, NearestSearch
 from semqa.quotes.render import to_ansi
 from semqa.quotes.render.common import verdict_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.quotes import Quote, Source
-    from semqa.quotes.locate import Nearest
 
 MAX_ANSWER_BYTES = 16 * 2**20
 """Size limit of an answer, unless `SEMQA_MAX_BYTES` is set."""

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from semqa.data.files import (
     BOM,
     BYTES_SETTING,
     MAX_BYTES,
+    InputFile,
     decode_text,
     open_input,
     setting,
 )
 from semqa.data.jsonl import Row, shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.files import InputFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from semqa.data.files import CACHE_SETTING, cache_folder, locked, write_atomic
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import httpx
 
 DATASET = "quotesum"

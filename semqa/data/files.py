@@ -8,9 +8,10 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import platformdirs
 
@@ -18,8 +19,6 @@ from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
 
 STDIN = "-"
 """The path that means standard input."""

@@ -12,21 +12,19 @@ import math
 import os
 import re
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from io import FileIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from semqa.data.files import BOM, decode_text, display_name, open_input, write_atomic
+from semqa.data.files import BOM, InputFile, decode_text, display_name, open_input, write_atomic
 from semqa.errors import InputError, UnavailableError, describe_invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from io import FileIO
-    from pathlib import Path
-
     from pydantic import TypeAdapter
 
-    from semqa.data.files import InputFile
 
 _T = TypeVar("_T")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -13,18 +13,16 @@ Source: Schuster et al., SEMQA (NAACL 2024), section 3; github.com/google-resear
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, TypeVar
+from pathlib import Path
+from typing import Literal, TypeVar
 
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
 from semqa.quotes.quote import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 MAX_NUMBER = 8
 """The release has columns for at most eight sources."""

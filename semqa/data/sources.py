@@ -8,11 +8,12 @@ InputError with file, line and field.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from annotated_types import Interval
 
@@ -33,10 +34,7 @@ from semqa.documents.extract import kind_of
 from semqa.documents.structure import plain
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.quotes.quote import Dropped  # noqa: TC001 - read at run time
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+from semqa.quotes.quote import Dropped
 
 SOURCES_SETTING = "SEMQA_MAX_SOURCES"
 MAX_SOURCES = 1_000

@@ -7,9 +7,11 @@ no code with the masks.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.quotes import Source
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
     cuts_word,
@@ -21,10 +23,7 @@ from semqa.quotes.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from semqa.decoding.policy import QuotePolicy
-    from semqa.quotes import Source
 
 # Possessive quantifiers keep the time linear on malicious text.
 _QUOTE = re.compile(r"\[ ([1-9][0-9]{0,8}+) ([^\[\]]++)\]")

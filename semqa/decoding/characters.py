@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.quotes.words import UNSPACED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SPACE, ALNUM, COMBINING, DIGIT, UNSPACED_SCRIPT = 1, 2, 4, 8, 16
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import (
@@ -27,17 +29,11 @@ from semqa.decoding.masks import unpacked
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.sources import SourceTables, lay_out
 from semqa.decoding.tables import FreeTables, free_costs, free_tables
+from semqa.decoding.vocabulary import Vocabulary
 from semqa.decoding.warming import warm_up
 from semqa.errors import InputError
+from semqa.quotes import Source
 from semqa.quotes.answer import ABSTENTION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from semqa.decoding.vocabulary import Vocabulary
-    from semqa.quotes import Source
 
 Used = tuple[tuple[int, ...], ...]
 """A record per quote so far: source, interval of suffixes, depth, first words of the run before."""

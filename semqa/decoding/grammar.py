@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
+from semqa.quotes import Source
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
     cuts_word,
@@ -30,11 +32,6 @@ from semqa.quotes.words import (
     question_words,
     written_forms,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from semqa.quotes import Source
 
 MAX_PIECES = 25_000
 """Most pieces of all sources in a Lark grammar. Servers compile it for each request, and llguidance

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     import torch
-    from numpy.typing import ArrayLike, NDArray
 
 NO_TOKENS = np.empty(0, np.int64)
 _NO_BIASES = np.empty(0, np.float32)

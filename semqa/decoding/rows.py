@@ -6,24 +6,19 @@ end, and other rows are not affected.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.automaton.entries import CLOSED_AT, DONE, TRY, entries
 from semqa.decoding.automaton.memory import FREE, MODE, STATE_WIDTH, TOKENS
-from semqa.decoding.constraint import State, record_of
+from semqa.decoding.constraint import CopyConstraint, State, Used, View, record_of
 from semqa.decoding.masks import NO_TOKENS, packed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from semqa.decoding.constraint import CopyConstraint, Used, View
-    from semqa.decoding.vocabulary import Vocabulary
+from semqa.decoding.vocabulary import Vocabulary
 
 _LOOKAHEAD = 16
 """Cost tables are requested this many tokens before they are needed; most answers end earlier."""

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
 from semqa.decoding.characters import class_table
 from semqa.errors import InputError
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from semqa.decoding.policy import QuotePolicy
-    from semqa.quotes import Source
 
 
 def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
 from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS, UNFINISHED_KINDS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.decoding.masks import packed, unpacked
+from semqa.decoding.vocabulary import Trie, Vocabulary
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.words import (
     function_words,
@@ -22,13 +25,6 @@ from semqa.quotes.words import (
     question_words,
     written_forms,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from semqa.decoding.vocabulary import Trie, Vocabulary
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
 _WORD, _MARK = re.compile(rb"[^ \n(\"\-/,.:;!?)]+"), re.compile(rb"[(\"\-/,.:;!?)]")

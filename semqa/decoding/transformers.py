@@ -7,10 +7,12 @@ It sees only token ids and scores, and is independent of prompts, tokenizers and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from semqa.decoding import CopyConstraint
 from semqa.decoding.masks import compile_masking, forbid, mask_in_place
 from semqa.decoding.rows import ConstraintRows
 from semqa.errors import InputError
@@ -22,11 +24,6 @@ try:
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from semqa.decoding import CopyConstraint
 
 
 class CopyConstraintLogitsProcessor(LogitsProcessor):

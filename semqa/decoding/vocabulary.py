@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 DENSE_CHILDREN = 16
 """Nodes with at least this many children use a lookup table."""

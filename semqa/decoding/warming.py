@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from semqa.decoding.vocabulary import Vocabulary
 
 PATIENCE = 3.0

@@ -6,26 +6,19 @@ Exemplars are selected in the process that started the run and sent with the tas
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from semqa.bench.plan import HUMAN
+from semqa.bench.plan import HUMAN, Item, Plan
+from semqa.bench.record import Record
 from semqa.bench.run import answer_items, failed_record
-from semqa.distributed.cluster import ray_session, worker_count, worker_resources
-from semqa.engines import close_engine
+from semqa.distributed.cluster import RaySettings, ray_session, worker_count, worker_resources
+from semqa.engines import Engine, close_engine
 from semqa.errors import InputError, SemqaError, UnavailableError, first_line
-from semqa.prompting import PromptBuilder, Template
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from semqa.bench.plan import Item, Plan
-    from semqa.bench.record import Record
-    from semqa.distributed.cluster import RaySettings
-    from semqa.engines import Engine
-    from semqa.prompting import Form
-    from semqa.prompting.prompt import Exemplar
+from semqa.prompting import Form, PromptBuilder, Template
+from semqa.prompting.prompt import Exemplar
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from semqa.documents.structure import split_sentences
-from semqa.quotes import ABSTENTION, QuotedAnswer
+from semqa.engines.base import Engine, Request
+from semqa.quotes import ABSTENTION, Quote, QuotedAnswer
 from semqa.quotes.quote import Occurrence
-
-if TYPE_CHECKING:
-    from semqa.engines.base import Engine, Request
-    from semqa.quotes import Quote
 
 NEAREST = 3
 """Maximum number of quotes to offer instead of an answer."""

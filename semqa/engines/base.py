@@ -7,19 +7,16 @@ engine implements `Engine`. Each optional ability is a separate protocol; test f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
-from semqa.history import in_context
+from semqa.history import Exchange, in_context
+from semqa.quotes import QuotedAnswer, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-
-    from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
-    from semqa.quotes import QuotedAnswer, Source
     from semqa.quotes.repair import Repairs
 
 

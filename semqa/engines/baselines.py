@@ -9,25 +9,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.engines.base import check_request
 from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
-from semqa.history import in_context
-from semqa.quotes import QuotedAnswer
+from semqa.history import Exchange, in_context
+from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import function_words, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from semqa.history import Exchange
-    from semqa.quotes import Source
 
 BEST = 3
 """Number of sentences that `Bm25Engine` and `NearestEngine` quote."""

@@ -6,16 +6,13 @@ sets the condition with `cancelled_when`; without a condition, nothing is cancel
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from queue import Empty
-from typing import TYPE_CHECKING, TypeVar
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from semqa.errors import UnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from queue import SimpleQueue
 
 _T = TypeVar("_T")
 POLL_INTERVAL = 0.2

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from semqa.engines.base import Engine
 from semqa.engines.options import AnswerOptions, OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from semqa.engines.base import Engine
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import semqa
 from semqa.data.fetch import remote_file
-from semqa.data.quotesum import read_quotesum
+from semqa.data.quotesum import Question, read_quotesum
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores, score_example
+from semqa.prompting import Form, Prompt, PromptBuilder
 from semqa.quotes import QuotedAnswer
 from semqa.retrieval.settings import PromptSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from semqa.data.quotesum import Question
-    from semqa.prompting import Form, Prompt, PromptBuilder
 
 MAX_NEW_TOKENS = 256
 """Default maximum number of tokens per answer, as in ``semqa bench``."""

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.metrics.statistics import Statistic, percentile_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     Units = Sequence[Collection[Hashable]]
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]

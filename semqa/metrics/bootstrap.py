@@ -7,22 +7,17 @@ generators are not used.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.errors import InputError
-from semqa.metrics.scores import METRICS
+from semqa.metrics.scores import METRICS, ExampleScores
 from semqa.metrics.statistics import percentile_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from semqa.metrics.scores import ExampleScores
 
 MEANS = METRICS[:-1]
 """The metrics whose corpus score is a mean of rows: all but SEMQA."""

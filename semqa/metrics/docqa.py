@@ -8,16 +8,14 @@ or run engines.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from semqa.metrics.bootstrap import Mean, mean_with_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 RUN = 3
 """Minimum run of words that a non-verbatim quote must share with evidence to get credit."""

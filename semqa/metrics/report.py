@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.metrics.scores import (
     HARMONIC_RAISES,
@@ -20,9 +21,6 @@ from semqa.metrics.scores import (
     score_example,
 )
 from semqa.metrics.statistics import CONFIDENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 NO_EXAMPLES = "no examples"
 

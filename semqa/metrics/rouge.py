@@ -7,16 +7,14 @@ Texts are encoded first: a token sequence becomes a string with one character pe
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, repeat
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
 from semqa.metrics.text import ARTICLES, rouge_lines, rouge_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _ARTICLE_CODES = "\0\1\2"  # the lowest codes, so they come first in a sorted bag
 

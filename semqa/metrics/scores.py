@@ -13,17 +13,15 @@ scorer. Scores equal those of that scorer; `docs/metrics.md` lists the exception
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from semqa.errors import InputError
 from semqa.metrics.rouge import RougeText, Vocabulary, closest_rouge, shared_tokens
 from semqa.metrics.text import Overlap, split_marks, words_of_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 METRICS = (
     "rouge1",

@@ -16,10 +16,8 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 ARTICLES = frozenset({"a", "an", "the"})
 """Words ignored when quotes are compared."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import get_args
 
 from semqa.errors import InputError
-from semqa.prompting.prompt import Exemplar, Form, Prompt, Spelling
+from semqa.history import Exchange
+from semqa.prompting.prompt import Exemplar, ExemplarSelector, Form, Prompt, Spelling
 from semqa.prompting.template import Template, shipped_folder
 from semqa.quotes import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from semqa.history import Exchange
-    from semqa.prompting.prompt import ExemplarSelector
 
 
 class ShippedExemplars:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.history import Exchange
-    from semqa.quotes import Source
+from semqa.history import Exchange
+from semqa.quotes import Source
 
 
 @dataclass(frozen=True, slots=True)

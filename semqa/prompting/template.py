@@ -7,25 +7,21 @@ import hashlib
 import json
 import re
 import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from types import TracebackType
+from typing import Any, NamedTuple, get_args
 
 import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
-from semqa.history import recent
+from semqa.history import Exchange, recent
 from semqa.prompting.prompt import Answers, Exemplar, Form, Message, Prompt, Spelling
 from semqa.quotes import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from importlib.resources.abc import Traversable
-    from types import TracebackType
-
-    from semqa.history import Exchange
 
 
 class SourceView(NamedTuple):

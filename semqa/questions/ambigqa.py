@@ -21,7 +21,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 from semqa.attribution.sentences import split_sentences
 from semqa.data.files import display_name
@@ -31,11 +34,6 @@ from semqa.metrics.text import normalise_answer
 from semqa.questions.paq import DAMAGED, insert_candidate, open_binary
 from semqa.questions.records import CollectedQuestion, PassageAnswer
 from semqa.questions.run import Done
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from sqlite3 import Connection
 
 MAX_PASSAGE_WORDS = 110
 """Maximum words of a passage, unless one sentence is longer. Dev's have at most 107."""

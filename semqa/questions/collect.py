@@ -10,8 +10,11 @@ import hashlib
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import require_ability
@@ -33,6 +36,7 @@ from semqa.questions.filters import (
     other_numbers,
 )
 from semqa.questions.records import CollectedQuestion
+from semqa.questions.rules import Rules
 from semqa.questions.run import (
     COUNTS_FILE,
     QUESTIONS_FILE,
@@ -41,14 +45,7 @@ from semqa.questions.run import (
     open_folder,
 )
 from semqa.questions.similar import groups, similar_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from semqa.questions.rules import Rules
-    from semqa.retrieval.passages import Collection
+from semqa.retrieval.passages import Collection
 
 BLOCK = 64
 """Number of questions that are filtered together."""

@@ -12,19 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from semqa.data.jsonl import AppendFile, encode_row
+from semqa.data.jsonl import AppendFile, Row, encode_row
 from semqa.errors import InputError
 from semqa.questions.paq import read_rows
 from semqa.questions.records import question_word
 from semqa.questions.similar import groups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.data.jsonl import Row
 
 _NUMBERS = range(1, 9)
 

@@ -17,23 +17,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from sqlite3 import Connection
 
-from semqa.attribution.judges import Reading
+from semqa.attribution.judges import AnsweringJudge, AskingJudge, Reading
 from semqa.attribution.q2.spans import RuleSpans
 from semqa.attribution.sentences import split_sentences
-from semqa.documents import split
+from semqa.documents import Document, split
 from semqa.questions.paq import insert_candidate
 from semqa.questions.records import CollectedQuestion, PassageAnswer, stable_id, with_question_mark
 from semqa.questions.run import Done
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from sqlite3 import Connection
-
-    from semqa.attribution.judges import AnsweringJudge, AskingJudge
-    from semqa.documents import Document
-    from semqa.retrieval.passages import Collection
+from semqa.retrieval.passages import Collection
 
 MAX_ANSWERS_PER_SENTENCE = 3
 """Maximum number of questions per sentence."""

@@ -19,21 +19,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from semqa.attribution.judges import Pair, Reading, create_judge, unless_too_long
+from semqa.attribution.judges import (
+    AnsweringJudge,
+    EntailmentJudge,
+    Pair,
+    Reading,
+    Span,
+    create_judge,
+    unless_too_long,
+)
 from semqa.attribution.judges.base import TooLongError, require_ability
 from semqa.metrics.text import normalise_answer
+from semqa.questions.records import CollectedQuestion, PassageAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, Span
-    from semqa.questions.records import CollectedQuestion, PassageAnswer
     from semqa.questions.rules import Rules
 
 

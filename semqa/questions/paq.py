@@ -24,7 +24,10 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, BinaryIO
 
 from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, display_name
 from semqa.data.jsonl import Line, Row, decode_row, describe
@@ -38,12 +41,6 @@ from semqa.questions.records import (
     with_question_mark,
 )
 from semqa.questions.run import Done
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-    from sqlite3 import Connection
-    from typing import BinaryIO
 
 MAX_BYTES = 2**50
 """Maximum file size: PAQ's unfiltered file has 95 GB, more than the usual limit."""

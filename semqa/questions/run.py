@@ -10,16 +10,14 @@ import json
 import sqlite3
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from semqa.bench.folder import claim, own_errors
 from semqa.data.files import locked, make_folder
 from semqa.errors import UnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 COUNTS_FILE = "counts.json"
 QUESTIONS_FILE = "questions.jsonl"

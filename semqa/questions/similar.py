@@ -10,15 +10,13 @@ ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROWS = 2_000
 """Number of questions per matrix multiplication."""

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.quotes.locate import Locator
 from semqa.quotes.marks import BrokenMark, FreePiece, Mark, canonical_mark, scan_marks
-from semqa.quotes.quote import Claim, FreeText, Quote, Segment, Status, Verdict
+from semqa.quotes.quote import (
+    Claim,
+    Dropped,
+    FreeText,
+    Occurrence,
+    Quote,
+    Segment,
+    Source,
+    Status,
+    Verdict,
+)
 from semqa.quotes.words import cuts_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from semqa.quotes.quote import Dropped, Occurrence, Source
 
 ABSTENTION = "The sources do not answer this question."
 NO_QUESTION = "This is not a question. Ask about the sources."

@@ -7,14 +7,10 @@ examples and no algorithm; `sentence_citations` describes ours.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from semqa.quotes.answer import QuotedAnswer
 from semqa.quotes.quote import Quote, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from semqa.quotes.answer import QuotedAnswer
 
 _SENTENCE_END = re.compile(r"[.!?]")
 _OPENING = "\"'“‘«„"

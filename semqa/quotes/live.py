@@ -6,17 +6,12 @@ it, so nothing is ever retracted. Independent of engines and HTTP.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from semqa.quotes.answer import QuotedAnswer, check_bounds
 from semqa.quotes.marks import BrokenMark, FreePiece, MarkCutter, canonical_mark, scan_marks
-from semqa.quotes.quote import FreeText, Quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from semqa.quotes.quote import Segment, Source
+from semqa.quotes.quote import FreeText, Quote, Segment, Source
 
 _REMEMBERED = 100
 """Most earlier quotes of a source that are used to place an ambiguous quote."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from semqa.quotes.quote import FIELDS, Field, Occurrence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.quotes.quote import Source
+from semqa.quotes.quote import FIELDS, Field, Occurrence, Source
 
 MAX_OCCURRENCES = 1_000
 """Most occurrences listed for one quote."""

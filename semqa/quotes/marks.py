@@ -10,11 +10,9 @@ contains no square brackets and does not begin or end with white space.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 MAX_NUMBER_DIGITS = 9
 """A mark with a longer source number is broken."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from semqa.quotes.marks import canonical_mark
+from semqa.quotes.quote import Source
 from semqa.quotes.words import leaks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from semqa.quotes.quote import Source
 
 INSTRUCTION = """\
 You answer questions by pointing at clauses of numbered sources. Each line of a source is a clause and \

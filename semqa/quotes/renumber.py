@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from semqa.quotes.answer import QuotedAnswer
 from semqa.quotes.marks import canonical_mark
-from semqa.quotes.quote import Quote, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.quotes.quote import Dropped, Segment, Source
+from semqa.quotes.quote import Dropped, Quote, Segment, Source, Status
 
 
 def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:

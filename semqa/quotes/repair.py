@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from semqa.quotes.answer import QuotedAnswer, check_bounds, sources_in_words
 from semqa.quotes.marks import (
@@ -17,13 +18,8 @@ from semqa.quotes.marks import (
     may_be_mark,
     scan_marks,
 )
-from semqa.quotes.quote import FIELDS, Dropped, Field, Quote, Repair
+from semqa.quotes.quote import FIELDS, Dropped, Field, Quote, Repair, Source
 from semqa.quotes.words import Kind, Word, is_typo, read_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from semqa.quotes.quote import Source
 
 MAX_DISTANCE = 0.15
 """Largest share of characters, of both texts, in words that a repair may add or remove."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import NamedTuple
 
 LANGUAGES = ("en", "de", "fr", "es")
 

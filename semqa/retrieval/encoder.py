@@ -9,24 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property, lru_cache
 from importlib import import_module, resources
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.data.files import cache_folder, folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError, first_line
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 WAIT_SECONDS = 60.0
 """Timeout for the lock of the embedding cache."""

@@ -5,24 +5,18 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.data.jsonl import shown
+from semqa.data.quotesum import Question, Reference
 from semqa.errors import InputError
 from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
-from semqa.retrieval.encoder import unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from semqa.data.quotesum import Question, Reference
-    from semqa.retrieval.encoder import SentenceEncoder
+from semqa.retrieval.encoder import SentenceEncoder, unit
 
 _IGNORED = frozenset("PZC")
 """Unicode categories that `question_key` ignores: punctuation, spaces, control characters."""

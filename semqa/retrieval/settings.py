@@ -1,5 +1,6 @@
 """Prompt settings, and the prompt builder that they configure."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,6 @@ from typer import Option
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from semqa.prompting import PromptBuilder
     from semqa.retrieval.encoder import SentenceEncoder
     from semqa.retrieval.exemplars import ExemplarPool

@@ -10,12 +10,13 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field, JsonValue
 
+from semqa.documents import Document
 from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
 from semqa.extras import require
@@ -35,9 +36,6 @@ from semqa.server.schemas import (
 )
 from semqa.server.settings import ServerSettings
 from semqa.server.sse import event
-
-if TYPE_CHECKING:
-    from semqa.documents import Document
 
 router = APIRouter(tags=["messages"])
 

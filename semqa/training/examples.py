@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from semqa.data.quotesum import Question
 from semqa.engines.base import Request
+from semqa.engines.model.text import PromptEncoder
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, score
+from semqa.prompting import Prompt
 from semqa.prompting.prompt import Spelling
-from semqa.quotes import QuotedAnswer
+from semqa.quotes import QuotedAnswer, Source
+from semqa.training.folder import Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from semqa.data.quotesum import Question
-    from semqa.engines.model.text import PromptEncoder
     from semqa.engines.transformers import TransformersEngine
-    from semqa.prompting import Prompt
-    from semqa.quotes import Source
-    from semqa.training.folder import Ranks
 
 IGNORED = -100
 """The label that torch's loss ignores."""

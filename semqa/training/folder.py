@@ -17,9 +17,12 @@ import re
 import shutil
 import signal
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple, Self, TypeVar
 
 import semqa
 from semqa.data.files import decode_text, locked, open_input, sync_folder, write_atomic
@@ -27,12 +30,6 @@ from semqa.data.jsonl import as_row, decode_json
 from semqa.engines.model.hub import model_versions
 from semqa.errors import InputError, SemqaError, UnavailableError
 from semqa.extras import installed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from types import FrameType
-
 
 T = TypeVar("T")
 

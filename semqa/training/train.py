@@ -10,11 +10,14 @@ Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semqa.data.jsonl import encode_row
+from semqa.data.quotesum import Question
 from semqa.engines.model.hub import model_identity, quiet
 from semqa.engines.model.options import learned_files
 from semqa.errors import InputError
@@ -22,15 +25,11 @@ from semqa.extras import require
 from semqa.prompting import PromptBuilder
 from semqa.training.examples import DevScorer, Encoded, encode, end_token, pack
 from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
+from semqa.training.options import TrainingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from semqa.data.quotesum import Question
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import LoadedModel
-    from semqa.training.options import TrainingOptions
 
 FORMAT = "semqa-training/1"
 SCORES = "semqa-training.json"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import torch
@@ -28,15 +29,9 @@ from transformers import (
 
 from semqa.errors import InputError
 from semqa.metrics import METRICS
-from semqa.training.examples import IGNORED, prompt_size, unpack
-from semqa.training.folder import Fit, Interrupt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from semqa.training.examples import DevScorer, Encoded
-    from semqa.training.folder import Session, TrainingFolder
-    from semqa.training.options import TrainingOptions
+from semqa.training.examples import IGNORED, DevScorer, Encoded, prompt_size, unpack
+from semqa.training.folder import Fit, Interrupt, Session, TrainingFolder
+from semqa.training.options import TrainingOptions
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:

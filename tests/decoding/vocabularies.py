@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from semqa.decoding.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    pass
 
 BYTES = [bytes([byte]) for byte in range(256)]
 

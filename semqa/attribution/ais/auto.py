@@ -14,22 +14,22 @@ sentence is.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from semqa.attribution.citations.reading import cited_sentences, premise
-from semqa.attribution.judges.base import Pair, TooLongError, unless_too_long
+from semqa.attribution.citations.reading import CitedSentence, cited_sentences, premise
+from semqa.attribution.judges.base import (
+    Entailment,
+    EntailmentJudge,
+    Pair,
+    TooLongError,
+    unless_too_long,
+)
 from semqa.metrics.statistics import wilson_interval
+from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import Judged, JudgedSentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from semqa.attribution.citations.reading import CitedSentence
-    from semqa.attribution.judges.base import Entailment, EntailmentJudge
-    from semqa.quotes import QuotedAnswer
-
 
 MARGIN = 0.1
 """Entailment is unclear if its probability is closer to one half than this."""

@@ -19,13 +19,14 @@ Linguistics 49, 2023), section 4 and tables 3, 4 and 7.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, consensus
-from semqa.attribution.ais.released import MAJORITIES, data_checks, drop_duplicates
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, RatedUnit, Rating, Verdict, consensus
+from semqa.attribution.ais.released import MAJORITIES, ReleasedFile, data_checks, drop_duplicates
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     consensus_fit,
@@ -35,13 +36,6 @@ from semqa.metrics.agreement import (
 )
 from semqa.metrics.bootstrap import question_mean
 from semqa.metrics.statistics import McNemar, compare_rates, holm, mcnemar, wilson_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
-    from semqa.attribution.ais.released import ReleasedFile
-
 
 _Key = TypeVar("_Key")
 Measure = Literal["flag", "int", "ais", "int_and_ais"]

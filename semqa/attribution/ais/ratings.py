@@ -14,18 +14,15 @@ Five annotators can only tie if some of them were not asked, as in the released 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 from annotated_types import Interval
 
 from semqa.data.jsonl import Row, read_as, read_rows, shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
 
 CLEAR = "Yes, I understand it."
 UNCLEAR = "No, the response is unclear."

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
 from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 COLUMNS = (
     *("ex-idx", "doc-url", "doc-url-hash", "model-name", "output", "INT", "INT & AIS", "Flagged"),

@@ -20,23 +20,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from semqa.attribution.judges.base import Relation
 from semqa.attribution.judges.replies import read_relation
 from semqa.attribution.records import read_table
 from semqa.data.csv_rows import encode_record
 from semqa.data.files import write_atomic
-from semqa.data.jsonl import describe, encode_row
+from semqa.data.jsonl import Row, describe, encode_row
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.attribution.judges.base import Relation
-    from semqa.data.jsonl import Row
-
 
 Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
 """A label, as spelled in the paper and its data."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from semqa.attribution.attrscore.examples import (
     DEFAULT_FAMILY,
@@ -14,6 +16,8 @@ from semqa.attribution.attrscore.examples import (
     LABEL_OF,
     LABELS,
     Example,
+    Family,
+    Label,
     column_of,
     label_named,
     official_label,
@@ -22,7 +26,9 @@ from semqa.attribution.attrscore.examples import (
 from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
 from semqa.attribution.judges import (
     CompletingJudge,
+    Entailment,
     EntailmentJudge,
+    Judge,
     Pair,
     TooLongError,
     abilities_of,
@@ -35,13 +41,6 @@ from semqa.attribution.records import invalid_field, kind_of, read_record, read_
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 from semqa.prompting.template import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.attribution.attrscore.examples import Family, Label
-    from semqa.attribution.judges import Entailment, Judge
 
 
 @dataclass(frozen=True, slots=True)

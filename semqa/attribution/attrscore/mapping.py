@@ -12,20 +12,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from semqa.attribution.attrscore.examples import Example, column_of
+from semqa.attribution.attrscore.examples import Example, Label, column_of
 from semqa.attribution.records import invalid_field, read_table
-from semqa.data.jsonl import describe
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from semqa.attribution.attrscore.examples import Label
-    from semqa.data.jsonl import Row
 
 _NO_LABEL: Final = frozenset({"", "-", "1-", "none", "nan"})
 

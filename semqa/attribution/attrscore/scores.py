@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.examples import LABELS
+from semqa.attribution.attrscore.examples import LABELS, Label
 from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from semqa.attribution.attrscore.examples import Label
 
 _NO_EXAMPLES = "no labelled examples"
 

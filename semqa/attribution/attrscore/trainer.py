@@ -7,8 +7,9 @@ example is left out. Both cases are counted. Importing this module loads torch a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from transformers import (
@@ -21,20 +22,14 @@ from transformers import (
     set_seed,
 )
 
-from semqa.attribution.attrscore.examples import LABELS, RELATIONS, Label, parse_label
+from semqa.attribution.attrscore.examples import LABELS, RELATIONS, Example, Label, parse_label
+from semqa.attribution.attrscore.judging import AttrPrompt
+from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.engines.model.hub import ModelFiles
 from semqa.errors import InputError
+from semqa.training.folder import Session
 from semqa.training.trainer import GuardedTrainer, OneDevice, Run, arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.attribution.attrscore.examples import Example
-    from semqa.attribution.attrscore.judging import AttrPrompt
-    from semqa.attribution.attrscore.options import TrainingOptions
-    from semqa.training.folder import Session
-
 
 _NAMES: Final[dict[str, Label]] = {
     **{label.lower(): label for label in LABELS},

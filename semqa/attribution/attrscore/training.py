@@ -13,26 +13,22 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from semqa.attribution.attrscore.examples import LABELS
+from semqa.attribution.attrscore.examples import LABELS, Example
 from semqa.attribution.attrscore.judging import AttrPrompt
+from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.judges.models import longest_input
 from semqa.data.jsonl import encode_row
 from semqa.engines.model.hub import quiet
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from semqa.attribution.attrscore.examples import Example
-    from semqa.attribution.attrscore.options import TrainingOptions
 
 
 def train(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from semqa.attribution.citations.reading import (
     CitedAnswer,
@@ -19,17 +21,12 @@ from semqa.attribution.citations.reading import (
 from semqa.attribution.records import invalid_field
 from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
+from semqa.data.quotesum import Question
 from semqa.data.sources import answers_of
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.citations import sentence_citations
 from semqa.quotes.quote import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from semqa.data.quotesum import Question
 
 
 class ShortAnswers(NamedTuple):

@@ -15,17 +15,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from semqa.attribution.sentences import sentence_ranges, split_sentences
+from semqa.quotes import Quote, QuotedAnswer
 from semqa.quotes.citations import sentence_spans
-from semqa.quotes.quote import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.quotes import Quote, QuotedAnswer
-    from semqa.quotes.quote import Source
+from semqa.quotes.quote import Source, Status
 
 
 class CitedSentence(NamedTuple):

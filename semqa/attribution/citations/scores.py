@@ -23,27 +23,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
 from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences, premise
-from semqa.attribution.judges.base import Pair, Reading
+from semqa.attribution.judges.base import AnsweringJudge, Entailment, EntailmentJudge, Pair, Reading
 from semqa.attribution.sentences import split_sentences
 from semqa.extras import require
 from semqa.metrics.bootstrap import mean_with_interval
 from semqa.metrics.rouge import rouge_scores
 from semqa.metrics.statistics import Statistic
 from semqa.metrics.text import exact_match, normalise_answer, token_f1
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
-    from semqa.attribution.judges.base import AnsweringJudge, Entailment, EntailmentJudge
-    from semqa.quotes.answer import QuotedAnswer
-
+from semqa.quotes.answer import QuotedAnswer
 
 OFFICIAL_AT_MOST = 3
 """Maximum number of citations per sentence that eval.py counts by default."""

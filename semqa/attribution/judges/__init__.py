@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from semqa.attribution.judges.base import (
     AnsweringJudge,
@@ -21,9 +22,6 @@ from semqa.attribution.judges.base import (
 )
 from semqa.attribution.judges.cached import CachedJudge, TolerantJudge
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "AnsweringJudge",

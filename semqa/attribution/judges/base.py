@@ -7,14 +7,10 @@ content. (A language model that samples is as deterministic as its engine is wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 Schema = Mapping[str, object]
 Relation = Literal["entailment", "neutral", "contradiction"]

@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -17,7 +18,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.attribution.judges.base import (
+    Ability,
     Entailment,
+    Judge,
+    Pair,
+    Reading,
+    Schema,
     Span,
     TooLongError,
     abilities_of,
@@ -27,9 +33,6 @@ from semqa.data.files import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from semqa.attribution.judges.base import Ability, Judge, Pair, Reading, Schema
     from semqa.attribution.judges.engine import EngineJudge
 
 FILE_NAME = "judgements.sqlite3"

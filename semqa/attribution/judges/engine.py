@@ -7,9 +7,10 @@ no answer, and is counted in `EngineJudge.unparsed`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
-from semqa.attribution.judges.base import Entailment, TooLongError
+from semqa.attribution.judges.base import Entailment, Pair, Reading, Schema, Span, TooLongError
 from semqa.attribution.judges.replies import (
     read_questions,
     read_relation,
@@ -22,11 +23,6 @@ from semqa.engines.model.hub import model_identity
 from semqa.engines.openai import OpenAIEngine
 from semqa.engines.openai.client import default_url
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from semqa.attribution.judges.base import Pair, Reading, Schema, Span
 
 PROMPTS = {"entailment": "engine-entailment", "answer": "engine-answer", "ask": "engine-ask"}
 """The name of the default prompt for each task."""

@@ -10,18 +10,13 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from semqa.attribution.judges.base import Entailment, Span
+from semqa.attribution.judges.base import Entailment, Pair, Reading, Span
 from semqa.attribution.sentences import sentence_ranges, split_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from semqa.attribution.judges.base import Pair, Reading
-
 
 _WORD = re.compile(
     r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?"  # U.S., B.B.C

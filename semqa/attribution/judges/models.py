@@ -23,12 +23,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
+from semqa.attribution.judges.base import (
+    Ability,
+    Entailment,
+    Pair,
+    Reading,
+    Relation,
+    Span,
+    TooLongError,
+)
 from semqa.attribution.sentences import split_sentences
 from semqa.checks import check_number
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
@@ -37,12 +46,6 @@ from semqa.engines.transformers.loading import check_tokenizer, choose_device
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.prompting.prompt import Spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from semqa.attribution.judges.base import Ability, Reading, Relation
-
 
 _SPELLINGS: dict[Relation, str] = {
     "entailment": "entailment entails entailed attributable supported supports support consistent",

@@ -20,12 +20,10 @@ import html
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from semqa.attribution.judges.base import Relation, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MAX_CHARACTERS = 20_000
 """Longer replies are cut in the middle, because verdicts are at the beginning or the end."""

@@ -8,7 +8,8 @@ An additional baseline, the overlap of all words, needs no package.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from semqa.attribution.judges.base import (
     EntailmentJudge,
@@ -17,16 +18,10 @@ from semqa.attribution.judges.base import (
     require_ability,
     unless_too_long,
 )
-from semqa.attribution.q2.responses import entailment_score
+from semqa.attribution.q2.responses import Response, entailment_score
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 from semqa.metrics.text import bag_f1
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from semqa.attribution.q2.responses import Response
-
 
 MODEL = "roberta-large"
 """The default English model of bert-score, which the paper uses."""

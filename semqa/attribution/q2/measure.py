@@ -10,13 +10,16 @@ Source: Honovich et al. 2021.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.attribution.judges.base import (
     EntailmentJudge,
     Judge,
+    Pair,
     Reading,
+    Span,
     TooLongError,
     require_ability,
     unless_too_long,
@@ -29,19 +32,14 @@ from semqa.attribution.q2.responses import (
     UNANSWERED,
     Found,
     Question,
+    Response,
     ResponseScore,
     answers_agree,
     summarise,
 )
+from semqa.attribution.q2.spans import SpanFinder
 from semqa.errors import InputError
 from semqa.metrics.statistics import CONFIDENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from semqa.attribution.judges.base import Pair, Span
-    from semqa.attribution.q2.responses import Response
-    from semqa.attribution.q2.spans import SpanFinder
 
 
 def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> list[ResponseScore]:

@@ -11,25 +11,20 @@ Source: Honovich et al. 2021.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.attribution.q2.measure import KIND
 from semqa.attribution.q2.responses import MEASURES, Response
 from semqa.attribution.records import invalid_field, kind_of, read_record
-from semqa.data.jsonl import describe
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.metrics.statistics import correlation, percentile_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from semqa.data.jsonl import Row
 
 
 def read_judged(path: Path) -> list[Response] | None:

@@ -25,20 +25,17 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
 from semqa.attribution.records import invalid_field, rows_of
 from semqa.data.files import open_input
 from semqa.data.jsonl import Row, as_row, shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 STEP_COLUMNS = ("id", "response", "cand", "question", "knowledge", "knowledge_ans", "score")
 

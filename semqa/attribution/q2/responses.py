@@ -18,18 +18,14 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from semqa.attribution.judges.base import Pair
+from semqa.attribution.judges.base import Entailment, Pair
 from semqa.metrics.bootstrap import mean_with_interval
 from semqa.metrics.text import normalise_answer, token_f1
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from semqa.attribution.judges.base import Entailment
 
 
 @dataclass(frozen=True, slots=True)

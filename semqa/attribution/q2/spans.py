@@ -20,15 +20,12 @@ Source: Honovich et al. 2021.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from semqa.errors import InputError
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
 
 def _word_set(text: str) -> frozenset[str]:

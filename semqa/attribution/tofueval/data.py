@@ -18,20 +18,17 @@ import ast
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from semqa.attribution.records import invalid_field
 from semqa.data.csv_rows import columns_of, read_csv, table_rows
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 
 class ErrorType(NamedTuple):

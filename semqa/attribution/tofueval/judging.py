@@ -12,28 +12,25 @@ annotators' judgements of completeness and relevance are not released.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.judges import Pair, TooLongError, require_ability, unless_too_long
+from semqa.attribution.judges.base import Judge
 from semqa.attribution.judges.replies import read_consistency, read_rating, verdict_schema
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field, read_table
 from semqa.attribution.sentences import split_sentences
 from semqa.attribution.tofueval.data import SummaryKey, by_summary, read_annotations
-from semqa.data.jsonl import shown
+from semqa.data.jsonl import Row, shown
 from semqa.errors import InputError
 from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.attribution.judges.base import Judge
     from semqa.attribution.tofueval.meta import Level
-    from semqa.data.jsonl import Row
 
 
 Method = Literal["direct", "explained", "entailment"]

@@ -20,38 +20,34 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from semqa.attribution.records import invalid_field, read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
+    AnnotatedSentence,
     SummaryKey,
     by_summary,
     read_columns,
     sentence_index,
 )
 from semqa.data.files import display_name
+from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
+    AccuracyTest,
+    Threshold,
     cohen_kappa,
     compare_balanced_accuracy,
     confusion,
     tune_threshold,
 )
 from semqa.metrics.statistics import Statistic, correlation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from semqa.attribution.tofueval.data import AnnotatedSentence
-    from semqa.data.jsonl import Row
-    from semqa.metrics.agreement import AccuracyTest, Threshold
-
 
 Level = Literal["sentence", "summary"]
 ALL = "all"

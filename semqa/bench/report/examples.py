@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from semqa.bench.plan import HUMAN
+from semqa.bench.report.runs import FinishedRun
+from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.quotes import FreeText, QuotedAnswer
+from semqa.quotes import Field, FreeText, QuotedAnswer
 from semqa.quotes.render.common import quotes_in, split_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from semqa.bench.report.runs import FinishedRun
-    from semqa.data.quotesum import Question
-    from semqa.quotes import Field
 
 MAX_SIGNS = 4  # shown after a quoted text; if there are more, only their number is
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import semqa
-from semqa.bench.report.examples import make_examples
+from semqa.bench.report.examples import Example, make_examples
 from semqa.bench.report.families import (
     baselines_table,
     exemplars_table,
     prompts_table,
 )
-from semqa.bench.report.table import to_csv, to_latex, to_markdown
+from semqa.bench.report.runs import Loaded
+from semqa.bench.report.table import Table, to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
     GROUPINGS,
     breakdown,
@@ -27,14 +30,6 @@ from semqa.bench.report.tables import (
 )
 from semqa.data.files import make_folder, write_atomic
 from semqa.quotes.render.html import render_page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from semqa.bench.report.examples import Example
-    from semqa.bench.report.runs import Loaded
-    from semqa.bench.report.table import Table
 
 
 @dataclass(frozen=True, slots=True)

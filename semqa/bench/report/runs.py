@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from semqa.attribution.citations.scores import DisambigScores
 from semqa.bench.folder import (
     ABOUT_FILE,
     EXAMPLES_FILE,
@@ -17,22 +19,15 @@ from semqa.bench.folder import (
 )
 from semqa.bench.grid import GRID_FILE
 from semqa.bench.judging import disambig_again
-from semqa.bench.plan import HUMAN, data_digest, items_of, labels_of, settings_of_identity
+from semqa.bench.plan import HUMAN, Item, data_digest, items_of, labels_of, settings_of_identity
+from semqa.bench.record import Record
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
-from semqa.metrics import Example, ExampleScores, summarise
+from semqa.metrics import Example, ExampleScores, Report, summarise
 from semqa.metrics.scores import QuotedScores, quoted_f1
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from semqa.attribution.citations.scores import DisambigScores
-    from semqa.bench.plan import Item
-    from semqa.bench.record import Record
-    from semqa.metrics import Report
 
 Kind = Literal["human", "engine", "baseline"]
 

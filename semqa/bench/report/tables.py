@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 from semqa.bench.report.families import SCORES, disambig_cell, disambig_note, dr_cell, mark_best
-from semqa.bench.report.runs import as_object
+from semqa.bench.report.runs import FinishedRun, as_object
 from semqa.bench.report.table import Cell, Table, figure, number
 from semqa.bench.results import RESAMPLES, SEED
+from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.metrics import summarise
-from semqa.metrics.bootstrap import FEWEST, paired_bootstrap, question_mean
+from semqa.metrics import ExampleScores, summarise
+from semqa.metrics.bootstrap import FEWEST, PairedTest, paired_bootstrap, question_mean
 from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from semqa.bench.report.runs import FinishedRun
-    from semqa.data.quotesum import Question
-    from semqa.metrics import ExampleScores
-    from semqa.metrics.bootstrap import PairedTest
 
 COMPARED_RESAMPLES = 10_000
 LEVEL = 0.05

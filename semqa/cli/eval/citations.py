@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,16 +24,14 @@ from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import say, write_result
 from semqa.cli.tables import figures_table, print_tables, unscored_notes
+from semqa.data.quotesum import Question
+from semqa.data.sources import GivenAnswer
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from semqa.attribution.citations.examples import AnswerExample
     from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.judges.base import Ability
-    from semqa.data.quotesum import Question
-    from semqa.data.sources import GivenAnswer
 
 
 References = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -18,13 +19,11 @@ from semqa.cli.output import json_line, progress_bar, resumable, say, write_resu
 from semqa.cli.tables import percent, print_tables, span, things_table
 from semqa.data.files import display_name
 from semqa.errors import InputError
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from semqa.bench.docqa import AnswerFile, DocsAnswer, QuestionSet, TemporaryCollections
     from semqa.metrics.docqa import DocsFigures, DocsQuestion, DocsReport, DocsScore
-    from semqa.quotes import Source
 
 
 def docs(

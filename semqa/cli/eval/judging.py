@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,6 @@ from semqa.cli.output import json_line, progress_bar, resumable, say, write_resu
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
     from semqa.attribution.judges import CachedJudge
 
 

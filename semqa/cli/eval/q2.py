@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,8 +31,6 @@ from semqa.cli.tables import figures_table, make_table, print_tables, shown, spa
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -23,8 +24,6 @@ from semqa.cli.tables import make_table, print_tables, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge, TolerantJudge

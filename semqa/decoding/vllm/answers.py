@@ -9,25 +9,23 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.constraint import CopyConstraint
 from semqa.decoding.masks import compile_masking, mask_in_place
 from semqa.decoding.rows import ConstraintRows
-from semqa.decoding.vllm.request import check_params, stops_of, without_stops
+from semqa.decoding.vllm.request import ConstraintRequest, check_params, stops_of, without_stops
+from semqa.decoding.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import torch
-    from numpy.typing import NDArray
 
-    from semqa.decoding.vllm.request import ConstraintRequest
-    from semqa.decoding.vocabulary import Vocabulary
 
 _logger = logging.getLogger("semqa.vllm")
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes import Source
 from semqa.quotes.words import cuts_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION = (f"{PREFIX}{name}" for name in ("sources", "titles", "question"))

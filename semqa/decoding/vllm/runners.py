@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.decoding.vllm.answers import Answers
+from semqa.decoding.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import torch
-    from numpy.typing import NDArray
-
-    from semqa.decoding.vocabulary import Vocabulary
 
 
 @dataclass(slots=True)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.decoding.vllm.request import SOURCES
+from semqa.engines.base import Method
 from semqa.engines.openai.client import RefusedError
+from semqa.engines.openai.replies import Piece
 from semqa.errors import InputError, UnavailableError
 from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from semqa.engines.base import Method
-    from semqa.engines.openai.replies import Piece
-
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
     """Sends any prompt to the model, with extra request fields and a token budget."""
 

@@ -10,7 +10,9 @@ import asyncio
 import json
 import os
 import random
+import ssl
 import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -18,15 +20,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urlsplit
 
+from semqa.engines.openai.replies import StreamAccumulator
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-
     import httpx
 
-    from semqa.engines.openai.replies import StreamAccumulator
 
 _URL_VARIABLES = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEY_VARIABLES = ("SEMQA_API_KEY", "OPENAI_API_KEY")

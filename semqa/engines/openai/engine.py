@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Generation, Request
@@ -12,26 +12,17 @@ from semqa.engines.model.background import Background
 from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
 from semqa.engines.model.text import check_unicode
-from semqa.engines.openai.capabilities import PROBE, probe
+from semqa.engines.openai.capabilities import PROBE, Capability, probe
 from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.remote import RemoteModel
-from semqa.engines.openai.replies import Usage
-from semqa.engines.openai.tasks import TaskRunner, complete_all, make_task
+from semqa.engines.openai.replies import Piece, Usage
+from semqa.engines.openai.tasks import Result, Task, TaskRunner, complete_all, make_task
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError
-from semqa.prompting import Prompt
+from semqa.history import Exchange
+from semqa.prompting import Prompt, PromptBuilder
 from semqa.prompting.prompt import Spelling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
-    from semqa.engines.openai.capabilities import Capability
-    from semqa.engines.openai.replies import Piece
-    from semqa.engines.openai.tasks import Result, Task
-    from semqa.history import Exchange
-    from semqa.prompting import PromptBuilder
-    from semqa.quotes import Source
-
+from semqa.quotes import Source
 
 # Control tokens of chat models; servers interpret them in any message.
 _CONTROL = re.compile(

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
-from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import Piece, check_length, read_reply
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from semqa.engines.openai.client import Transport
-    from semqa.engines.openai.replies import StreamAccumulator
-    from semqa.engines.options import OpenAIOptions
-    from semqa.prompting import Form, Prompt
+from semqa.engines.openai.client import RefusedError, Transport
+from semqa.engines.openai.replies import Piece, StreamAccumulator, check_length, read_reply
+from semqa.engines.options import OpenAIOptions
+from semqa.prompting import Form, Prompt
 
 _T = TypeVar("_T")
 _NO_TEMPLATE = re.compile(r"chat[ _]template", re.IGNORECASE)

@@ -7,19 +7,16 @@ repeated quote.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from semqa.engines.model.text import StoppedText
 from semqa.errors import UnavailableError
+from semqa.quotes import Source
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.pointing import UsedText
 from semqa.quotes.repair import Repairer, Repairs
 from semqa.quotes.words import leaks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from semqa.quotes import Source
 
 _FINISHED = ("stop", "eos", "end_turn", "stop_sequence")
 _CUT_OFF = ("length", "max_tokens")

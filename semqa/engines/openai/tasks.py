@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import SOURCES, to_extra_args
-from semqa.engines.base import PromptTooLongError
+from semqa.engines.base import Method, PromptTooLongError, Request
 from semqa.engines.model.text import StoppedText
-from semqa.engines.openai.capabilities import grammar_fields, schema_fields
+from semqa.engines.openai.capabilities import Capability, grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import StreamAccumulator
+from semqa.engines.openai.remote import RemoteModel
+from semqa.engines.openai.replies import Piece, StreamAccumulator
+from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError
 from semqa.prompting import Message, Prompt
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import ABSTENTION
 from semqa.quotes.pointing import INSTRUCTION, Pointing
 from semqa.quotes.repair import Repairer, Repairs
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from semqa.engines.base import Method, Request
-    from semqa.engines.openai.capabilities import Capability
-    from semqa.engines.openai.remote import RemoteModel
-    from semqa.engines.openai.replies import Piece
-    from semqa.engines.options import OpenAIOptions
-    from semqa.prompting.prompt import Spelling
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from queue import SimpleQueue
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import (
@@ -20,20 +21,15 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from semqa.decoding import Vocabulary
+from semqa.decoding import CopyConstraint, Vocabulary
+from semqa.engines.base import Request
 from semqa.engines.cancellation import take
 from semqa.engines.model.hub import quiet_log
 from semqa.engines.model.options import seed_of
 from semqa.engines.model.text import find_stop
+from semqa.engines.options import TransformersOptions
+from semqa.engines.transformers.loading import LoadedModel
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from semqa.decoding import CopyConstraint
-    from semqa.engines.base import Request
-    from semqa.engines.options import TransformersOptions
-    from semqa.engines.transformers.loading import LoadedModel
 
 
 class GumbelNoise(LogitsProcessor):

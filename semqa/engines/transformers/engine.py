@@ -5,12 +5,13 @@ torch and transformers are imported when a model is loaded, not with this module
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.decoding import warm_up
+from semqa.decoding import CopyConstraint, warm_up
 from semqa.decoding.masks import compile_masking
-from semqa.engines.base import Request
+from semqa.engines.base import Generation, Request
 from semqa.engines.cancellation import POLL_INTERVAL
 from semqa.engines.model.engine import LocalEngine
 from semqa.engines.model.options import free_options, read_text
@@ -18,17 +19,13 @@ from semqa.engines.model.text import PromptEncoder
 from semqa.engines.options import LOADING, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel, load_model, prompt_limit
 from semqa.errors import InputError
+from semqa.history import Exchange
+from semqa.prompting import Prompt, PromptBuilder
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
-    from semqa.decoding import CopyConstraint
-    from semqa.engines.base import Generation
     from semqa.engines.transformers.decoding import TokenStream
     from semqa.engines.transformers.spans import SpanDecoder
-    from semqa.history import Exchange
-    from semqa.prompting import Prompt, PromptBuilder
-    from semqa.quotes import Source
 
 
 class _Task(NamedTuple):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semqa.engines.model.engine import check_budget
 from semqa.engines.model.hub import ModelFiles
+from semqa.engines.options import TransformersOptions
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from semqa.engines.options import TransformersOptions
 
 
 def choose_device(given: str | None) -> str:

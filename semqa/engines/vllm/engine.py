@@ -5,10 +5,11 @@ vLLM is imported when a model is loaded, not with this module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from semqa.decoding import warm_up
-from semqa.engines.base import Request
+from semqa.engines.base import Generation, Request
 from semqa.engines.model.engine import LocalEngine, check_budget
 from semqa.engines.model.options import free_options, read_text, seed_of
 from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
@@ -18,14 +19,9 @@ from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.service import Output
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-
-    from semqa.engines.base import Generation
-    from semqa.history import Exchange
-    from semqa.prompting import Prompt, PromptBuilder
-    from semqa.quotes import Source
+from semqa.history import Exchange
+from semqa.prompting import Prompt, PromptBuilder
+from semqa.quotes import Source
 
 
 class _Task(NamedTuple):

@@ -6,18 +6,16 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from semqa.decoding import Vocabulary
 from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vllm.engine import NAME, vocabulary_of
 from semqa.engines.model.hub import ModelFiles, explained, quiet
+from semqa.engines.options import VllmOptions
 from semqa.engines.vllm.service import Service
 from semqa.errors import InputError, SemqaError, first_line
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from semqa.decoding import Vocabulary
-    from semqa.engines.options import VllmOptions
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 

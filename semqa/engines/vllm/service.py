@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from semqa.engines.model.background import Background
 from semqa.errors import InputError, SemqaError, UnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 _POLL_SECONDS = 1.0
 _FAILED = "vLLM stopped working ({}). Set VLLM_LOGGING_LEVEL=INFO to see its log, and start again."

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from semqa.engines.model.spans import Score, Tokens, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from semqa.engines.model.spans import Ask, SpanWriter
-    from semqa.engines.vllm.service import Service
+from semqa.engines.model.spans import Ask, Score, SpanWriter, Tokens, Words
+from semqa.engines.vllm.service import Service
 
 
 class SpanTask(NamedTuple):

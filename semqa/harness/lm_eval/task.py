@@ -6,8 +6,9 @@ Importing this module needs lm_eval: the task is a subclass of its `Task`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.metrics import mean
@@ -15,11 +16,7 @@ from lm_eval.api.task import Task
 
 from semqa.errors import InputError
 from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, QuestionSet, corpus_semqa
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from semqa.prompting import Message, Prompt, PromptBuilder
+from semqa.prompting import Message, Prompt, PromptBuilder
 
 _DEFAULTS = {"do_sample": False, "temperature": 0.0, "max_gen_toks": MAX_NEW_TOKENS}
 _log = logging.getLogger("lm_eval.tasks.quotesum")

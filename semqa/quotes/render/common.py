@@ -5,16 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
-from semqa.quotes.quote import Claim, Dropped, Quote, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.quote import Field
+from semqa.quotes.answer import QuotedAnswer
+from semqa.quotes.quote import Claim, Dropped, Field, Quote, Verdict
 
 # Control characters except tab and newline, and the overrides and embeddings that reorder text.
 # The marks U+200E and U+200F, which right-to-left text needs, do not reorder words.

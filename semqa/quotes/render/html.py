@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from semqa.quotes.answer import QuotedAnswer
 from semqa.quotes.quote import Claim, Dropped, Verdict
 from semqa.quotes.render.common import (
+    Judged,
+    Part,
     blocks,
     cells,
     dropped_words,
@@ -28,12 +32,7 @@ from semqa.quotes.render.common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from jinja2 import Template
-
-    from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.common import Judged, Part
 
 
 def to_html(

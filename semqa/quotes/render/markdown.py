@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
+from semqa.quotes.answer import QuotedAnswer
 from semqa.quotes.quote import Claim, Dropped, Quote
 from semqa.quotes.render.common import (
+    Block,
+    Judged,
+    Part,
     blocks,
     cells,
     dropped_words,
     verdict_text,
     web_address,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.common import Block, Judged, Part
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")

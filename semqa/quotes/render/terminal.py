@@ -9,8 +9,10 @@ import re
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from semqa.quotes.answer import QuotedAnswer
 from semqa.quotes.quote import Claim, Dropped, Status, Verdict
 from semqa.quotes.render.common import (
+    Judged,
     dropped_words,
     excerpt,
     has_tick,
@@ -25,8 +27,6 @@ from semqa.quotes.render.common import (
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.common import Judged
 
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents import Document, extract, split
+from semqa.documents import Document, Passage, extract, split
 from semqa.documents.document import check_name
 from semqa.errors import ForbiddenError, NotFoundError, UnavailableError
 from semqa.quotes import Source
@@ -28,6 +29,7 @@ from semqa.retrieval.passages.search import (
 from semqa.retrieval.passages.store import (
     CollectionInfo,
     DocumentInfo,
+    Found,
     access_of,
     delete_passages,
     documents_schema,
@@ -37,11 +39,7 @@ from semqa.retrieval.passages.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from semqa.documents import Passage
     from semqa.retrieval.passages.library import Library
-    from semqa.retrieval.passages.store import Found
 
 RECIPE = "8"
 """Version of parsing and splitting. Documents of another version are read again."""

@@ -7,18 +7,14 @@ import hashlib
 import os
 import stat
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from semqa.documents import SUFFIXES
 from semqa.documents.document import check_name
 from semqa.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from semqa.retrieval.passages.collection import Collection, Prepared
+from semqa.retrieval.passages.collection import Collection, Prepared
 
 BATCH_PASSAGES = 256
 """Passages per commit."""

@@ -5,23 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 import uuid
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from semqa.documents import Limits
 from semqa.errors import ForbiddenError, InputError, NotFoundError
+from semqa.quotes import Source
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.search import DenseEncoder, Reranker
-from semqa.retrieval.passages.store import Share, Store, access_of, literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from semqa.quotes import Source
-    from semqa.retrieval.passages.store import CollectionInfo
+from semqa.retrieval.passages.store import CollectionInfo, Share, Store, access_of, literal
 
 MAX_NAME_LENGTH = 100
 

@@ -8,15 +8,17 @@ import math
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semqa.errors import InputError, first_line
 from semqa.quotes import Source
@@ -29,11 +31,6 @@ from semqa.retrieval.encoder import (
     unit,
 )
 from semqa.retrieval.passages.store import Found, passage_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 _log = logging.getLogger("semqa.retrieval")
 

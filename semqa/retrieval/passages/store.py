@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,17 +15,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from semqa.data.files import cache_folder, locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from semqa.quotes import Source
+from semqa.quotes import Source
 
 
 def documents_schema(arrow: Any) -> Any:
