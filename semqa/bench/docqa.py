@@ -30,10 +30,11 @@ from semqa.documents.document import check_name
 from semqa.documents.extract import kind_of
 from semqa.engines import Engine, Request
 from semqa.engines.abstention import abstention, attempt
+from semqa.engines.extractive import ExtractiveEngine
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
 from semqa.quotes import Quote, Source
-from semqa.retrieval.passages import Collection
+from semqa.retrieval.passages import Collection, Library
 
 LIMITS = Limits(seconds=600.0)
 """Generous, because the documents are the user's own."""
@@ -191,9 +192,6 @@ class TemporaryCollections:
     """Temporary collections, one per set of documents; use as a context manager."""
 
     def __init__(self, documents: Mapping[str, File], passages: int) -> None:
-        from semqa.engines.extractive import ExtractiveEngine
-        from semqa.retrieval.passages import Library
-
         self._documents = documents
         self._passages = passages
         self._folder = TemporaryDirectory(prefix="semqa-docs-")

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import semqa
 from semqa.data.files import display_name
-from semqa.data.quotesum import Question
-from semqa.engines import Engine
+from semqa.data.quotesum import Question, read_quotesum
+from semqa.engines import ConstrainedEngine, Engine, batch_size_of, create_engine
 from semqa.engines.model.hub import model_identity, model_versions
 from semqa.errors import InputError
 from semqa.prompting import PromptBuilder
@@ -135,8 +135,6 @@ class Plan:
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
     ) -> Engine | None:
         """Create the engine; return None for the human row."""
-        from semqa.engines import ConstrainedEngine, create_engine
-
         self.check()
         if self.engine == HUMAN:
             return None
@@ -147,14 +145,10 @@ class Plan:
 
     def batch_size(self) -> int:
         """Return the engine's batch size without loading it."""
-        from semqa.engines import batch_size_of
-
         return batch_size_of(self.engine, self.given)
 
     def questions(self) -> list[Question]:
         """Read the questions of the run."""
-        from semqa.data.quotesum import read_quotesum
-
         _check_regular(self.data, "data")
         return read_quotesum(self.data)[: self.limit]
 

@@ -27,7 +27,7 @@ from semqa.bench.record import Asked, Record
 from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, make_folder, write_atomic
 from semqa.data.jsonl import write_jsonl
-from semqa.engines import Engine, close_engine
+from semqa.engines import Engine, GeneratingEngine, Request, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import PromptBuilder
 from semqa.quotes import QuotedAnswer
@@ -192,8 +192,6 @@ def _answers(
 
 
 def _batch_size(engine: Engine | None) -> int:
-    from semqa.engines import GeneratingEngine
-
     return engine.batch_size if isinstance(engine, GeneratingEngine) else 1
 
 
@@ -216,8 +214,6 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
     An InputError does not end the run: the record contains the error. Other errors, such as
     `UnavailableError`, do; the items are retried when the run is resumed.
     """
-    from semqa.engines import GeneratingEngine
-
     if isinstance(engine, GeneratingEngine) and len(items) > 1:
         started = time.perf_counter()
         try:
@@ -258,8 +254,6 @@ def _record(item: Item, engine: Engine | None) -> Record:
 
 def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
     """Answer items; the second value is None for engines without a language model."""
-    from semqa.engines import GeneratingEngine, Request
-
     requests = [Request(item.question.question, item.question.sources) for item in items]
     if not isinstance(engine, GeneratingEngine):
         return [(engine.answer(*request), None) for request in requests]

@@ -23,6 +23,7 @@ from semqa.cli.running import (
     say_if_words_only,
     show_verdict,
 )
+from semqa.engines import Request
 from semqa.errors import InputError
 from semqa.retrieval.settings import PROMPT_PANEL
 
@@ -130,8 +131,6 @@ def answer(
             asked, finder, choice, output_format, out, judging=judging, with_prompt=with_prompt
         )
         return
-    from semqa.engines import Request
-
     found = tuple(each.source for each in finder.find(question))
     if not found:
         raise InputError(

@@ -41,7 +41,7 @@ from semqa.cli.running import (
 from semqa.data.files import BOM, decode_text
 from semqa.data.jsonl import AppendFile, as_row, decode_row, describe, read_lines
 from semqa.data.sources import source_of
-from semqa.engines import Engine, Request
+from semqa.engines import Engine, GeneratingEngine, Request
 from semqa.errors import InputError
 from semqa.quotes import Source
 
@@ -169,8 +169,6 @@ def _runs(
     pending: Sequence[_Keyed], finder: SourceFinder | None, choice: Choice
 ) -> Iterator[tuple[_Keyed, Request, Run | InputError]]:
     """Load the engine and answer questions, in batches if possible."""
-    from semqa.engines import GeneratingEngine, Request
-
     if not pending:
         return
     with choice.opened([asked.question for asked, _ in pending]) as engine:
@@ -194,7 +192,6 @@ def _answers(
     choice: Choice, engine: Engine, requests: Sequence[Request]
 ) -> Iterator[Run | InputError]:
     """Answer a batch; a failed question does not affect the rest."""
-    from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import abstention, nearest, rated
 
     together = [request for request in requests if request.sources]

@@ -19,6 +19,8 @@ from semqa.cli.command import plain_message
 from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.options import RayOptions, did_you_mean
 from semqa.data.quotesum import read_quotesum
+from semqa.engines import accepted_options, check_options
+from semqa.engines.model.options import check_template
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -184,8 +186,6 @@ class ConfigReader:
         self, engine: str, own: Mapping[str, Setting], values: Mapping[str, Any]
     ) -> frozenset[str]:
         """Return the names of the options to pass to this engine."""
-        from semqa.engines import accepted_options, check_options
-
         accepted = accepted_options(engine)
         if accepted is None:
             if engine != HUMAN:
@@ -205,9 +205,6 @@ class ConfigReader:
 
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
         """Check the settings of a run without loading a model; return a reason to leave it out."""
-        from semqa.engines import check_options
-        from semqa.engines.model.options import check_template
-
         if choice.engine == HUMAN:
             return None
         check_options(choice.engine, choice.options)

@@ -23,7 +23,7 @@ from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
 from semqa.data.files import data_folder
-from semqa.engines import Engine
+from semqa.engines import Engine, Request, StreamingEngine
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
 from semqa.quotes import Quote, QuotedAnswer
@@ -36,7 +36,6 @@ from semqa.quotes.render.terminal import answer_text, source_colour, summary_tex
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
-
 
 _COMMANDS = {
     "/sources": "list the quotes of the last answer by source",
@@ -193,7 +192,6 @@ class _Chat:
         self._show(turn)
 
     def _answer(self, question: str, history: tuple[Exchange, ...]) -> _Turn:
-        from semqa.engines import Request, StreamingEngine
         from semqa.engines.abstention import abstention
 
         understood = in_context(question, history)

@@ -20,7 +20,15 @@ from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
 from semqa.data.files import own_folder
 from semqa.decoding.policy import RULES_PANEL, QuotePolicy
-from semqa.engines import Engine
+from semqa.engines import (
+    ConstrainedEngine,
+    Engine,
+    accepted_options,
+    check_options,
+    close_engine,
+    create_engine,
+    engines_with,
+)
 from semqa.engines.options import OpenAIOptions, TransformersOptions, VllmOptions
 from semqa.errors import InputError
 from semqa.retrieval.settings import PromptSettings
@@ -220,8 +228,6 @@ class Choice:
         Args:
             questions: the questions to answer; their exemplars are selected before the model loads.
         """
-        from semqa.engines import create_engine
-
         if self.prompts is None:
             return create_engine(self.engine, self.options)
         with embedding_bar(self.prompts) as on_progress:
@@ -234,8 +240,6 @@ class Choice:
     @contextmanager
     def opened(self, questions: Sequence[str] = (), *, warm: bool = True) -> Iterator[Engine]:
         """Load the engine for a block, and prepare its constraint if `warm`."""
-        from semqa.engines import close_engine
-
         engine = self.create(questions)
         try:
             if warm and self.constrained:
@@ -255,8 +259,6 @@ class Choice:
 
 def warm_up(engine: Engine) -> None:
     """Prepare the constraint of an engine, if it has one, with a status message."""
-    from semqa.engines import ConstrainedEngine
-
     if isinstance(engine, ConstrainedEngine):
         with waiting("preparing the constraint") as tell:
             engine.warm_up(tell)
@@ -268,8 +270,6 @@ def choose(engine: str, given: EngineOptions) -> Choice:
     Raises:
         InputError: the engine does not accept an option. Optional ones are dropped instead.
     """
-    from semqa.engines import accepted_options
-
     accepted = accepted_options(engine)
     if accepted is None:  # unknown, so `Choice.create` raises; or the benchmark's human row
         required = {n: v for n, v in given.given().items() if n not in given.optional}
@@ -310,8 +310,6 @@ def choose_each(
 
     The options are for the first engine; the others get those that they accept.
     """
-    from semqa.engines import check_options
-
     first, given = with_default(engines[0] if engines else None, given)
     lenient = replace(given, optional=frozenset(given.given()))
 
@@ -339,8 +337,6 @@ def _with_learned(
 
 
 def _reject(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
-    from semqa.engines import engines_with
-
     expected = "it takes none"
     if "prompts" in accepted:
         expected = f"it belongs to {' and '.join(engines_with(name))}"

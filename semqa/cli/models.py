@@ -15,6 +15,7 @@ from semqa.cli.choice import BUILT_IN, EngineOptions, choose, save_default, save
 from semqa.cli.command import taking
 from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
+from semqa.engines import check_options
 
 app = typer.Typer(help="List models and set the default engine.")
 
@@ -70,8 +71,6 @@ def use(
 
     SEMQA_ENGINE and --engine override it.
     """
-    from semqa.engines import check_options
-
     options: EngineOptions = ctx.obj[EngineOptions]
     choice = choose(engine, options)
     check_options(choice.engine, choice.options)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from semqa.questions.collect import Count
     from semqa.retrieval.passages import Collection
 
-
 app = typer.Typer(
     help="Collect questions that have several answers in different passages.", no_args_is_help=True
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.cli.choice import Choice, warm_up
 from semqa.cli.eval.judging import JudgeOptions, judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
-from semqa.engines import Engine, Request
+from semqa.engines import Engine, GeneratingEngine, Request, StreamingEngine
 from semqa.engines.base import Generation
 from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source, render
@@ -167,7 +167,6 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
         task: the request and its output format.
         watch: shows the answer as it is written; None to wait for the whole answer.
     """
-    from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import nearest, rated
 
     request = task.request
@@ -203,7 +202,6 @@ def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:
 def _answer(
     engine: Engine, request: Request, watch: Watch | None
 ) -> tuple[QuotedAnswer, Generation | None]:
-    from semqa.engines import GeneratingEngine, StreamingEngine
     from semqa.engines.abstention import attempt
 
     generation: Generation | None = None

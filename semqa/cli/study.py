@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from semqa.studies.kind import Rated, Study
     from semqa.studies.store import Progress, Store
 
-
 app = typer.Typer(help="Let people rate or write answers in a browser.", no_args_is_help=True)
 
 _Folder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="DIR")]

@@ -25,7 +25,6 @@ from semqa.errors import InputError, UnavailableError, describe_invalid
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-
 _T = TypeVar("_T")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from semqa.extras import require
+
 if TYPE_CHECKING:
     from semqa.decoding.breach import find_breach
     from semqa.decoding.constraint import CopyConstraint, State
@@ -32,7 +34,5 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if _MODULES[name] == "constraint":
-        from semqa.extras import require
-
         require("numba", extra="decoding", purpose="the copy constraint")
     return getattr(import_module(f"semqa.decoding.{_MODULES[name]}"), name)

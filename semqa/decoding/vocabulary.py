@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from semqa.decoding.tokenizers import read_tokenizer
 from semqa.errors import InputError
 
 DENSE_CHILDREN = 16
@@ -184,8 +185,6 @@ class Vocabulary:
             eos_ids: the end tokens, such as those of the model's generation configuration; by
                 default the tokenizer's own.
         """
-        from semqa.decoding.tokenizers import read_tokenizer
-
         read = read_tokenizer(tokenizer)
         tokens = read.tokens
         if size is not None:

@@ -75,8 +75,6 @@ class Generation:
 
     def read(self, sources: Sequence[Source]) -> QuotedAnswer:
         """Parse and verify the answer, keeping a record of repairs."""
-        from semqa.quotes import QuotedAnswer
-
         if self.repairs is not None:
             return self.repairs.read(self.text, sources)
         return QuotedAnswer.parse(self.text, sources)
@@ -176,8 +174,6 @@ def close_engine(engine: Engine | None) -> None:
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
     """Raise InputError if the question is blank, or the sources are no sequence of `Source` or empty."""
-    from semqa.quotes import Source
-
     given: object = sources
     if not isinstance(given, Sequence) or not all(isinstance(each, Source) for each in given):
         raise InputError(f"must be Source objects, got {given!r:.80}.", field="sources")

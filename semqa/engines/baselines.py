@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 BEST = 3
 """Number of sentences that `Bm25Engine` and `NearestEngine` quote."""
 

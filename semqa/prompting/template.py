@@ -21,7 +21,8 @@ from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
 from semqa.history import Exchange, recent
 from semqa.prompting.prompt import Answers, Exemplar, Form, Message, Prompt, Spelling
-from semqa.quotes import Source
+from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes.citations import sentence_citations
 
 
 class SourceView(NamedTuple):
@@ -238,9 +239,6 @@ class Template:
         """Return the answer of an exemplar in the template's format."""
         if self.answers == "quotes":
             return exemplar.answer
-        from semqa.quotes import QuotedAnswer
-        from semqa.quotes.citations import sentence_citations
-
         parsed = QuotedAnswer.parse(exemplar.answer, exemplar.sources)
         return sentence_citations(parsed, only_verified=False)
 

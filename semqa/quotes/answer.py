@@ -24,7 +24,7 @@ from semqa.quotes.quote import (
     Status,
     Verdict,
 )
-from semqa.quotes.words import cuts_word
+from semqa.quotes.words import cuts_word, has_content, leaks
 
 ABSTENTION = "The sources do not answer this question."
 NO_QUESTION = "This is not a question. Ask about the sources."
@@ -220,8 +220,6 @@ class QuotedAnswer:
             return Verdict.ABSTAINED
         if self.dropped or not all(quote.verified for quote in self.quotes):
             return Verdict.UNVERIFIED
-        from semqa.quotes.words import has_content
-
         has_content_word = any(has_content(quote.text, question) for quote in self.quotes)
         if not has_content_word or self.claims(question):
             return Verdict.UNQUOTED
@@ -244,8 +242,6 @@ class QuotedAnswer:
             >>> [claim.text for claim in answer.claims("Was the bridge finished?")]
             ['bridge', 'finished']
         """
-        from semqa.quotes.words import leaks
-
         if self.abstained:
             return ()
         found = []

@@ -12,6 +12,7 @@ from typer import Option
 
 from semqa.checks import check_settings
 from semqa.data.files import data_folder
+from semqa.engines import create_engine
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ Citations = Literal["plain", "numbered", "marked"]
 
 MIN_KEY_LENGTH = 16
 """Minimum length of an API key."""
-
-
-def _create(spec: str) -> Any:
-    from semqa.engines import create_engine
-
-    return create_engine(spec)
 
 
 def _server(*flag: str, **more: Any) -> Any:
@@ -148,7 +143,7 @@ class ServerSettings(ServerOptions):
 
     data: Path = field(default_factory=data_folder)
     engines: tuple[str, ...] = ("extractive",)
-    create: Callable[[str], Any] = field(default=_create, repr=False, compare=False)
+    create: Callable[[str], Any] = field(default=create_engine, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise if a setting is invalid."""

@@ -20,6 +20,7 @@ from semqa.data.jsonl import encode_row
 from semqa.data.quotesum import Question
 from semqa.engines.model.hub import model_identity, quiet
 from semqa.engines.model.options import learned_files
+from semqa.engines.model.text import PromptEncoder
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.prompting import PromptBuilder
@@ -177,7 +178,6 @@ def _encoded(
     settings: TransformersOptions,
     options: TrainingOptions,
 ) -> Encoded:
-    from semqa.engines.model.text import PromptEncoder
     from semqa.engines.transformers.loading import prompt_limit
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)

@@ -72,7 +72,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[Model]:
         made.append(Model(options.get("prompts")))
         return made[-1]
 
-    monkeypatch.setattr("semqa.engines.create_engine", create)
+    monkeypatch.setattr("semqa.bench.plan.create_engine", create)
     return made
 
 

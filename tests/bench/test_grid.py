@@ -63,7 +63,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
         loaded.append(SharedModel(spec, options or {}))
         return loaded[-1]
 
-    monkeypatch.setattr("semqa.engines.create_engine", create_engine)
+    monkeypatch.setattr("semqa.bench.plan.create_engine", create_engine)
     monkeypatch.setattr(SharedModel, "loads", 0)
     monkeypatch.setattr(SharedModel, "made", [])
     monkeypatch.chdir(tmp_path)

@@ -40,7 +40,7 @@ Invoke = Callable[..., Result]
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
     """Call as ``invoke("--shots", "1", …)`` to run the fake engine in this process."""
-    monkeypatch.setattr("semqa.engines.create_engine", FakeModel)
+    monkeypatch.setattr("semqa.bench.plan.create_engine", FakeModel)
     monkeypatch.chdir(tmp_path)
 
     def run(*args: str | Path) -> Result:

@@ -36,8 +36,9 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     def create(spec: str, options: dict[str, object]) -> object:
         return FakeModel(spec, options) if spec == "fake:model" else create_engine(spec, options)
 
-    monkeypatch.setattr("semqa.engines.create_engine", create)
-    monkeypatch.setattr("semqa.engines.accepted_options", accepted)
+    for module in ("semqa.cli.choice", "semqa.bench.plan"):
+        monkeypatch.setattr(f"{module}.create_engine", create)
+    monkeypatch.setattr("semqa.cli.choice.accepted_options", accepted)
     FakeModel.made.clear()
     FakeModel.loads = 0
     monkeypatch.setattr(FakeModel, "compiles", False)

@@ -27,6 +27,7 @@ from semqa.attribution.judges.base import (
     TooLongError,
     unless_too_long,
 )
+from semqa.metrics.bootstrap import mean_interval
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import Judged, JudgedSentence
@@ -270,7 +271,5 @@ def summarise_checks(
 
 def _resampled(groups: Iterable[Sequence[float]], resamples: int, seed: int) -> list[float] | None:
     """Return the 95% bootstrap percentile interval of a mean over questions, or None."""
-    from semqa.metrics.bootstrap import mean_interval
-
     interval = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
     return None if interval is None else list(interval)

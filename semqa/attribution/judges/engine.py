@@ -18,6 +18,7 @@ from semqa.attribution.judges.replies import (
     verdict_schema,
 )
 from semqa.attribution.prompts import JudgePrompt
+from semqa.engines import accepted_options, create_engine
 from semqa.engines.base import CompletingEngine, PromptTooLongError
 from semqa.engines.model.hub import model_identity
 from semqa.engines.openai import OpenAIEngine
@@ -93,8 +94,6 @@ class EngineJudge:
 
         Options that say where a model runs are ignored if the engine does not accept them.
         """
-        from semqa.engines import accepted_options, create_engine
-
         given_spec = spec
         spec, settings = _settings(spec)
         accepted = accepted_options(spec)

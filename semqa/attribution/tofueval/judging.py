@@ -32,7 +32,6 @@ from semqa.metrics.statistics import Statistic
 if TYPE_CHECKING:
     from semqa.attribution.tofueval.meta import Level
 
-
 Method = Literal["direct", "explained", "entailment"]
 
 PROMPTS = {"direct": "tofueval-judge", "explained": "tofueval-judge-explained"}

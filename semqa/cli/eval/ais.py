@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Part = Mapping[str, Any]
     """A JSON-ready part of a report."""
 
-
 SHOWN = {"flag": "Flag", "int": "Int", "ais": "AIS", "int_and_ais": "Int & AIS"}
 
 TESTS = {"z": "pooled z-test of two rates", "mcnemar": "McNemar's exact test on the same examples"}

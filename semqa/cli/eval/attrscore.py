@@ -25,6 +25,7 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, percent, print_tables, span, things_table
 from semqa.cli.train import training_progress
+from semqa.data.jsonl import encode_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -204,8 +205,6 @@ def _prompt(
 def _digest(examples: list[Example]) -> str:
     """Return a digest of the examples that does not depend on the file format."""
     import hashlib
-
-    from semqa.data.jsonl import encode_row
 
     digest = hashlib.sha256()
     for example in examples:

@@ -24,15 +24,16 @@ from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import say, write_result
 from semqa.cli.tables import figures_table, print_tables, unscored_notes
-from semqa.data.quotesum import Question
-from semqa.data.sources import GivenAnswer
+from semqa.data.files import display_name
+from semqa.data.quotesum import Question, match_predictions, read_predictions, read_quotesum
+from semqa.data.sources import GivenAnswer, read_answers
 from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from semqa.attribution.citations.examples import AnswerExample
     from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.judges.base import Ability
-
 
 References = Annotated[
     Path | None,
@@ -82,8 +83,6 @@ def auto_ais(
     from semqa.attribution.ais.auto import CheckInput, check_answers, summarise_checks
     from semqa.attribution.judges import require_ability
     from semqa.attribution.records import describe_judge, versions
-    from semqa.data.quotesum import read_quotesum
-    from semqa.data.sources import read_answers
 
     check_files(out, file, references)
     if references is None:
@@ -149,10 +148,6 @@ def _predictions(
     file: Path, questions: Sequence[Question], *, allow_missing: bool
 ) -> list[GivenAnswer]:
     """Read predictions, with the sources of their questions."""
-    from semqa.data.files import display_name
-    from semqa.data.quotesum import match_predictions, read_predictions
-    from semqa.data.sources import GivenAnswer
-
     predictions = read_predictions(file)
     texts = match_predictions(
         questions, predictions, allow_missing=allow_missing, name=display_name(file)
@@ -314,9 +309,7 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
     if references is None:
         with _record_hint(file):
             return read_examples(file)
-    from semqa.data.quotesum import read_quotesum
     from semqa.metrics.text import strip_marks
-    from semqa.quotes import QuotedAnswer
 
     questions = read_quotesum(references)
     wanted = {question.qid: tuple(map(strip_marks, question.texts)) for question in questions}

@@ -12,11 +12,11 @@ import typer
 
 from semqa.cli.command import taking
 from semqa.cli.output import json_line, progress_bar, resumable, say, write_result
+from semqa.data.files import cache_folder
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
-
 
 RecordOut = Annotated[
     Path | None,
@@ -116,7 +116,6 @@ class JudgeOptions:
         """
         from semqa.attribution.judges import CachedJudge, create_judge
         from semqa.attribution.judges.cached import FILE_NAME
-        from semqa.data.files import cache_folder
 
         if self.no_judge_cache and self.judge_cache is not None:
             raise InputError("cannot be combined with --judge-cache.", field="--no-judge-cache")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.decoding.vllm.request import ConstraintRequest, to_extra_args
+from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.decoding.vllm.processor import CopyConstraintProcessor
@@ -17,8 +18,6 @@ __all__ = ["ConstraintRequest", "CopyConstraintProcessor", "to_extra_args"]
 
 def __getattr__(name: str) -> object:
     if name == "CopyConstraintProcessor":
-        from semqa.extras import require
-
         require("vllm", extra="vllm", purpose="semqa.decoding.vllm")
         require("numba", extra="vllm", purpose="the copy constraint")
         from semqa.decoding.vllm.processor import CopyConstraintProcessor

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semqa.decoding.constraint import CopyConstraint
-from semqa.decoding.masks import compile_masking, mask_in_place
+from semqa.decoding.masks import compile_masking, mask_in_place, mask_on_device
 from semqa.decoding.rows import ConstraintRows
 from semqa.decoding.vllm.request import ConstraintRequest, check_params, stops_of, without_stops
 from semqa.decoding.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
-
 
 _logger = logging.getLogger("semqa.vllm")
 
@@ -293,8 +292,6 @@ class Answers:
                 )
                 _end_only(logits, places[dead], end)
             return
-        from semqa.decoding.masks import mask_on_device
-
         if biases is not None:
             _add_biases(logits, places, self._rows.quote_openers, biases)
         mask_on_device(logits, places, masks, end)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _V1Interface
 
+from semqa.decoding import warm_up
 from semqa.decoding.vllm.request import check_params
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     import torch
-
 
 try:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import (
@@ -49,7 +49,6 @@ class CopyConstraintProcessor(_V1Interface, _V2Interface):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
         del is_pin_memory
-        from semqa.decoding import warm_up
         from semqa.decoding.vllm.engine import check_setup, vocabulary_of
         from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
 

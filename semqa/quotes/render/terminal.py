@@ -27,7 +27,6 @@ from semqa.quotes.render.common import (
 if TYPE_CHECKING:
     from rich.text import Text
 
-
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
