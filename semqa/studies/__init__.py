@@ -7,7 +7,7 @@ Read in this order: `kind` (how a task is declared), `folder` (the files of a st
 (who rates what), `records` (the database tables), `store` (the database), `app` (the HTTP
 interface, what raters and reviewers see, and the page) and `analysis` (shared statistics). Each
 task has its own module: `ais`, `answers`, `attrscore`, `explanations`, `q2`, `tofueval` and
-`writing` (with `written`). `tables` is for tasks that start from released tables and write them
+`writing`. `tables` is for tasks that start from released tables and write them
 back.
 
 To add a task:

@@ -38,7 +38,7 @@ from semqa.studies.kind import (
     expected_of,
     levels,
 )
-from semqa.studies.written import count_words
+from semqa.studies.writing import count_words
 
 LEVELS = levels("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
 

@@ -10,7 +10,7 @@ from semqa.data.quotesum import read_quotesum
 from semqa.quotes import QuotedAnswer, Source
 from semqa.studies.folder import kind_of
 from semqa.studies.kind import Input, Study
-from semqa.studies.written import (
+from semqa.studies.writing import (
     Place,
     as_json,
     covered_short_answers,

@@ -1,7 +1,7 @@
 """The engine for models behind an OpenAI-compatible endpoint.
 
-`engine` uses `tasks` (what to request), `remote` (in which form), `replies` (how to read it),
-`capabilities` (what the endpoint supports) and `client` (HTTP).
+`engine` uses `tasks` (what to request), `client` (HTTP, and the form of requests), `replies` (how to read
+them) and `capabilities` (what the endpoint supports).
 """
 
 from semqa.engines.openai.engine import OpenAIEngine

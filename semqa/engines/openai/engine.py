@@ -13,8 +13,7 @@ from semqa.engines.model.engine import ModelEngine
 from semqa.engines.model.options import free_options
 from semqa.engines.model.text import check_unicode
 from semqa.engines.openai.capabilities import PROBE, Capability, probe
-from semqa.engines.openai.client import Endpoint, Transport
-from semqa.engines.openai.remote import RemoteModel
+from semqa.engines.openai.client import Endpoint, RemoteModel, Transport
 from semqa.engines.openai.replies import Piece, Usage
 from semqa.engines.openai.tasks import Result, Task, TaskRunner, complete_all, make_task
 from semqa.engines.options import OpenAIOptions

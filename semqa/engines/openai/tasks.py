@@ -13,8 +13,7 @@ from semqa.decoding.vllm.request import SOURCES, to_extra_args
 from semqa.engines.base import Method, PromptTooLongError, Request
 from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import Capability, grammar_fields, schema_fields
-from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.remote import RemoteModel
+from semqa.engines.openai.client import RefusedError, RemoteModel
 from semqa.engines.openai.replies import Piece, StreamAccumulator
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError

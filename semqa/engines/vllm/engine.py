@@ -9,19 +9,108 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from semqa.decoding import warm_up
+from semqa.decoding.vllm.request import to_extra_args
 from semqa.engines.base import Generation, Request
 from semqa.engines.model.engine import LocalEngine, check_budget
 from semqa.engines.model.options import free_options, read_text, seed_of
-from semqa.engines.model.spans import ContinuationEncoder, SpanWriter
+from semqa.engines.model.spans import Ask, ContinuationEncoder, Score, SpanWriter, Tokens, Words
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.options import VLLM_LOADING, VllmOptions
-from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
-from semqa.engines.vllm.service import Output
-from semqa.engines.vllm.spans import SpanTask, write_spans
+from semqa.engines.vllm.service import LoadedService, Output, Service, load_service, require_vllm
 from semqa.errors import InputError
 from semqa.history import Exchange
 from semqa.prompting import Prompt, PromptBuilder
 from semqa.quotes import Source
+
+
+class SpanTask(NamedTuple):
+    """An answer to write; `params` are used if it is written token by token."""
+
+    writer: SpanWriter
+    prompt: Sequence[int]
+    generic: Sequence[int]
+    params: Any
+
+
+def write_spans(service: Service, tasks: Sequence[SpanTask]) -> Iterator[None]:
+    """Write each answer to its writer's `tokens`; yields after each step."""
+    works = [task.writer.write(task.prompt, task.generic) for task in tasks]
+    replies: dict[int, Any] = dict.fromkeys(range(len(works)))
+    while replies:
+        asks: dict[int, Ask] = {}
+        for place, reply in replies.items():
+            try:
+                asks[place] = works[place].send(reply)
+            except StopIteration:
+                continue
+        yield
+        replies = _replies(service, tasks, asks)
+
+
+def _replies(
+    service: Service, tasks: Sequence[SpanTask], asks: Mapping[int, Ask]
+) -> dict[int, Any]:
+    scored = {place: ask for place, ask in asks.items() if isinstance(ask, Score)}
+    replies: dict[int, Any] = dict(zip(scored, _score(service, [*scored.values()]), strict=True))
+    requests: dict[int, tuple[Sequence[int], Any]] = {}
+    for place, ask in asks.items():
+        if isinstance(ask, Words):
+            # Without a mask: the writer drops words that the constraint does not allow.
+            params = _sampling(max_tokens=ask.most, temperature=0.0, stop=["["])
+            requests[place] = ask.before, params
+        elif isinstance(ask, Tokens):
+            requests[place] = tasks[place].prompt, tasks[place].params
+    for place, written in zip(requests, service.run([*requests.values()]), strict=True):
+        replies[place] = written.tokens
+    return replies
+
+
+def _sampling(*, streamed: bool = False, **given: Any) -> Any:
+    """Return vLLM's parameters of a request, which yields its whole output at the end unless streamed."""
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    kind = RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY
+    return SamplingParams(output_kind=kind, **given)
+
+
+def _score(service: Service, asks: Sequence[Score]) -> list[list[list[float]]]:
+    """Return the log-probability of each token of each row."""
+    # Cache the prefix first: requests of one step share only what earlier steps have cached.
+    service.run([(ask.before, _score_params(shared=True)) for ask in asks if len(ask.rows) > 1])
+    rows = [(ask.before, row) for ask in asks for row in ask.rows]
+    found = _read_scores(service, rows, shared=True)
+    missing = [place for place, scores in enumerate(found) if scores is None]
+    again = _read_scores(service, [rows[place] for place in missing], shared=False)
+    for place, scores in zip(missing, again, strict=True):
+        found[place] = scores
+    each = iter([scores or [] for scores in found])
+    return [[next(each) for _ in ask.rows] for ask in asks]
+
+
+def _score_params(*, shared: bool) -> Any:
+    return _sampling(
+        max_tokens=1,
+        temperature=0.0,
+        prompt_logprobs=0,
+        skip_reading_prefix_cache=not shared,
+        flat_logprobs=True,
+        detokenize=False,
+    )
+
+
+def _read_scores(
+    service: Service, rows: Sequence[tuple[list[int], list[int]]], *, shared: bool
+) -> list[list[float] | None]:
+    """Return the scores of rows; None if vLLM had some of a row's tokens in its cache, without scores."""
+    params = _score_params(shared=shared)
+    written = service.run([([*before, *row], params) for before, row in rows])
+    found: list[list[float] | None] = []
+    for (_, row), each in zip(rows, written, strict=True):
+        count = len(row)
+        known = list(each.prompt_ids[-count:]) == row
+        found.append(list(each.prompt_scores[-count:]) if known else None)
+    return found
 
 
 class _Task(NamedTuple):
@@ -133,18 +222,14 @@ class VllmEngine(LocalEngine):
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
         """Return the model's unconstrained reply to each prompt, without the prompt."""
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
-
         options = free_options(self.options, max_new_tokens, sample=sample)
         encoded = self._encode_plain(prompts, self._loaded.context - max_new_tokens)
-        params = SamplingParams(
+        params = _sampling(
             max_tokens=max_new_tokens,
             temperature=options.temperature,
             top_p=options.top_p,
             top_k=options.top_k,
             seed=options.seed if sample else None,
-            output_kind=RequestOutputKind.FINAL_ONLY,
         )
         rows = self._loaded.service.run([(ids, params) for ids in encoded])
         return [read_text(row.tokens, self._vocabulary) for row in rows]
@@ -164,23 +249,18 @@ class VllmEngine(LocalEngine):
         return tasks
 
     def _params(self, request: Request, prompt: Prompt, streamed: bool) -> Any:
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
-
-        from semqa.decoding.vllm.request import to_extra_args
-
         options, extra = self.options, None
         if options.constrained:
             extra = to_extra_args(request.sources, options.policy, request.understood)
         try:
-            return SamplingParams(
+            return _sampling(
+                streamed=streamed,
                 max_tokens=options.max_new_tokens,
                 temperature=float(options.temperature),
                 top_p=float(options.top_p),
                 top_k=options.top_k,
                 seed=seed_of(options.seed, request) if options.temperature > 0 else None,
                 stop=[*self._stops(prompt)],
-                output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
                 extra_args=extra,
             )
         except ValueError as error:

@@ -15,7 +15,7 @@ from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
 from semqa.engines.transformers import TransformersEngine
 from semqa.engines.vllm import VllmEngine, VllmOptions
-from semqa.engines.vllm.loading import LoadedService, load_service
+from semqa.engines.vllm.service import LoadedService, load_service
 from semqa.errors import UnavailableError
 from tests.engines.streaming import streamed
 

@@ -11,8 +11,8 @@ import pytest
 
 from semqa import InputError
 from semqa.engines import create_engine
-from semqa.engines.vllm import VllmOptions, loading
-from semqa.engines.vllm.loading import load_service
+from semqa.engines.vllm import VllmOptions, service
+from semqa.engines.vllm.service import load_service
 from semqa.errors import MissingExtraError
 
 
@@ -54,9 +54,9 @@ def test_engine_arguments_are_passed_to_vllm(monkeypatch: pytest.MonkeyPatch) ->
         raise TypeError("far enough")
 
     fake = SimpleNamespace(AsyncEngineArgs=refuse)
-    monkeypatch.setattr(loading, "require", lambda *_, **__: fake)
+    monkeypatch.setattr(service, "require", lambda *_, **__: fake)
     more = {"pipeline_parallel_size": 2, "distributed_executor_backend": "ray"}
     with pytest.raises(InputError, match="far enough"):
-        loading._start("folder", VllmOptions(tensor_parallel_size=4, engine_args=more))
+        service._start("folder", VllmOptions(tensor_parallel_size=4, engine_args=more))
     assert {name: given[name] for name in more} == more
     assert given["tensor_parallel_size"] == 4
