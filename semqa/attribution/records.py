@@ -15,7 +15,16 @@ import semqa
 from semqa.attribution.judges.base import Judge
 from semqa.data.csv_rows import columns_of, csv_of, table_rows
 from semqa.data.files import STDIN, ByteBudget, InputFile, decode_text, open_input, write_atomic
-from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
+from semqa.data.jsonl import (
+    Row,
+    as_row,
+    decode_json,
+    decode_row,
+    describe,
+    encode_row,
+    lines_of,
+    read_json,
+)
 from semqa.errors import InputError
 from semqa.extras import installed
 
@@ -67,7 +76,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 def read_record(path: Path | str, kind: str) -> Record:
     """Read a record of the given kind; ``-`` is standard input."""
-    value, name = _decode(path)
+    value, name = read_json(path, ByteBudget(MAX_BYTES))
     found = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or found != kind:
         raise InputError(
@@ -84,16 +93,11 @@ def kind_of(path: Path | str) -> str | None:
     if str(path) == STDIN or not Path(path).is_file():
         return None
     try:
-        value, _ = _decode(path)
+        value, _ = read_json(path, ByteBudget(MAX_BYTES))
     except InputError:
         return None
     kind = value.get("kind") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else None
-
-
-def _decode(path: Path | str) -> tuple[object, str]:
-    with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        return decode_json(decode_text(file.read_all(), file.name), file.name), file.name
 
 
 def read_table(path: Path | str) -> list[Row]:
@@ -115,11 +119,11 @@ def rows_of(raw: bytes, name: str, suffix: str) -> list[Row]:
         return list(_tab_separated(file))
     start = raw.lstrip()[:1]
     if start == b"[":
-        values: Any = decode_json(decode_text(raw, name), name)
+        values: Any = decode_json(raw, name)
         return [as_row(value, f"{name}: item {number}") for number, value in enumerate(values, 1)]
     if start == b"{" and b'"rows"' in raw:
         try:
-            record = decode_json(decode_text(raw, name), name)
+            record = decode_json(raw, name)
         except InputError:
             record = None  # JSON lines
         if isinstance(record, dict) and isinstance(record.get("rows"), list):

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Self
 
 from semqa.bench.record import Record
-from semqa.data.files import decode_text, display_name, open_input, write_atomic
+from semqa.data.files import display_name, write_atomic
 from semqa.data.jsonl import (
     AppendFile,
     Line,
-    as_row,
-    decode_json,
     decode_row,
     encode_row,
+    read_object,
 )
 from semqa.errors import InputError
 
@@ -94,13 +93,6 @@ def other_key(found: Mapping[str, object], identity: Mapping[str, object]) -> st
     expected = json.loads(json.dumps(identity))
     keys = (key for key in {**expected, **found} if key not in _IGNORED)
     return next((key for key in keys if found.get(key) != expected.get(key)), None)
-
-
-def read_object(path: Path) -> dict[str, object]:
-    """Read a file with one JSON object."""
-    with open_input(path) as file:
-        text = decode_text(file.read_all(), file.name)
-        return as_row(decode_json(text, file.name), file.name).fields
 
 
 def pretty(value: Mapping[str, object]) -> bytes:

@@ -17,11 +17,11 @@ from semqa.bench.folder import (
     other_key,
     own_errors,
     pretty,
-    read_object,
 )
 from semqa.bench.plan import Plan
 from semqa.bench.run import Progress, Workers, run
 from semqa.data.files import locked, make_folder, write_atomic
+from semqa.data.jsonl import read_object
 from semqa.engines import ConstrainedEngine, Engine, SharingEngine, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import PromptBuilder

@@ -18,7 +18,6 @@ from semqa.bench.folder import (
     claim,
     own_errors,
     pretty,
-    read_object,
     release,
 )
 from semqa.bench.judging import judge_records
@@ -26,7 +25,7 @@ from semqa.bench.plan import Item, Plan
 from semqa.bench.record import Asked, Record
 from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, make_folder, write_atomic
-from semqa.data.jsonl import write_jsonl
+from semqa.data.jsonl import read_object, write_jsonl
 from semqa.engines import Engine, GeneratingEngine, Request, close_engine
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import PromptBuilder

@@ -19,7 +19,15 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from semqa.data.files import BOM, InputFile, decode_text, display_name, open_input, write_atomic
+from semqa.data.files import (
+    BOM,
+    ByteBudget,
+    InputFile,
+    decode_text,
+    display_name,
+    open_input,
+    write_atomic,
+)
 from semqa.errors import InputError, UnavailableError, describe_invalid
 
 if TYPE_CHECKING:
@@ -186,13 +194,15 @@ def _finite(digits: str) -> float:
     return value
 
 
-def decode_json(text: str, where: str) -> object:
-    """Decode one JSON value strictly.
+def decode_json(text: str | bytes, where: str) -> object:
+    """Decode one JSON value strictly; bytes are UTF-8.
 
     Example:
         >>> decode_json('{"a": [1, 2]}', "x.json")
         {'a': [1, 2]}
     """
+    if isinstance(text, bytes):
+        text = decode_text(text, where)
     try:
         value: object = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
@@ -256,6 +266,18 @@ def as_row(value: object, where: str) -> Row:
     if not isinstance(value, dict):
         raise InputError(f"must be an object, got {describe(value)}.", where=where)
     return Row(where, value)
+
+
+def read_json(path: Path | str, budget: ByteBudget | None = None) -> tuple[object, str]:
+    """Return the value of a JSON file, and its name for messages."""
+    with open_input(path, budget) as file:
+        return decode_json(file.read_all(), file.name), file.name
+
+
+def read_object(path: Path | str) -> dict[str, object]:
+    """Read a file with one JSON object."""
+    value, name = read_json(path)
+    return as_row(value, name).fields
 
 
 def read_rows(path: Path | str) -> Iterator[Row]:

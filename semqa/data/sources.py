@@ -58,11 +58,6 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     files are plain text: the unchanged content without a byte order mark. The title of a Markdown
     file is its first line if that is the only heading ``# ...``. Otherwise titles are file names without
     folder and extension, or empty for standard input (``-``).
-
-    Raises:
-        InputError: there are no files, a file is invalid or blank, or the files are too many or too
-            large.
-        MissingExtraError: the packages for reading a document are not installed.
     """
     if not paths:
         raise InputError("No sources. Give at least one file.")
@@ -149,13 +144,13 @@ def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
     """Yield the objects of a JSON array, of one object on several lines, or of JSON lines."""
     begin = raw.removeprefix(BOM).lstrip()
     if begin.startswith(b"["):
-        items = decode_json(decode_text(raw, name), name)
+        items = decode_json(raw, name)
         if not isinstance(items, list) or not items:
             raise InputError("The array is empty.", where=name)
         for number, item in enumerate(items, 1):
             yield as_row(item, f"{name}: item {number}")
     elif begin.startswith(b"{") and not begin.partition(b"\n")[0].rstrip().endswith(b"}"):
-        yield as_row(decode_json(decode_text(raw, name), name), name)
+        yield as_row(decode_json(raw, name), name)
     else:
         yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
 

@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import require_ability
-from semqa.bench.folder import pretty, read_object
+from semqa.bench.folder import pretty
 from semqa.data.files import display_name, write_atomic
-from semqa.data.jsonl import Row, encode_row, read_as
+from semqa.data.jsonl import Row, encode_row, read_as, read_object
 from semqa.data.quotesum import question_rows
 from semqa.errors import InputError
 from semqa.questions import paq

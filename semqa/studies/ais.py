@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from semqa.attribution.ais.ratings import (
     ATTRIBUTION_ONLY,
@@ -34,8 +34,8 @@ from semqa.attribution.ais.released import (
 )
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name
-from semqa.data.jsonl import Row, read_rows
-from semqa.errors import InputError, describe_invalid
+from semqa.data.jsonl import Row, read_as, read_rows
+from semqa.errors import InputError
 from semqa.studies.kind import (
     Figures,
     Input,
@@ -58,8 +58,6 @@ TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 
 YES_FROM = 4
 """Levels from this one count as yes."""
-
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class _Strict(BaseModel, extra="forbid", strict=True):
@@ -270,7 +268,7 @@ class Ais(Kind):
                 if "output" in row.fields:
                     outputs.append((row, each.gold))
                 elif row.fields.keys().isdisjoint(("item", "example_id")):
-                    _valid(Evidence, row)  # raises
+                    read_as(Evidence, row)  # raises
         wanted = {verdict.item for _, verdicts in released for verdict in verdicts}
         wanted |= {row.text("item") for row, _ in outputs if not _has_source(row)}
         evidence: dict[str, Evidence] = {}
@@ -422,15 +420,6 @@ def _released(given: Input) -> bool:
     return given.path.suffix.lower() == ".csv"
 
 
-def _valid(model: type[_Model], row: Row) -> _Model:
-    try:
-        return model.model_validate(row.fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{describe_invalid(first)}.", field=place, where=row.where) from error
-
-
 def _has_source(row: Row) -> bool:
     return bool(row.fields.get("source") or row.fields.get("table"))
 
@@ -441,16 +430,16 @@ def _item_of(row: Row) -> str:
 
 def _evidence(row: Row) -> Evidence:
     if "highlighted_cells" not in row.fields:
-        return _valid(Evidence, row)
+        return read_as(Evidence, row)
     try:
-        return _valid(_Totto, row).evidence()
+        return read_as(_Totto, row).evidence()
     except InputError as error:
         error.where = row.where
         raise
 
 
 def _item(row: Row, evidence: dict[str, Evidence], *, gold: bool) -> Item:
-    given = _valid(Output, row)
+    given = read_as(Output, row)
     data = given.model_dump(exclude={"item", "system", "expected"}, exclude_defaults=True)
     if not given.source and given.table is None and given.item in evidence:
         known = evidence[given.item].model_dump(exclude={"item"}, exclude_defaults=True)

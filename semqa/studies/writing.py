@@ -23,8 +23,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, cast
 
-from semqa.data.files import decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, read_rows
+from semqa.data.jsonl import Row, as_row, read_json, read_rows
 from semqa.data.quotesum import (
     MAX_NUMBER,
     Question,
@@ -477,8 +476,7 @@ def _item(question: Question, start: str) -> Item:
 
 def _objects(path: Path) -> Iterator[Row]:
     """Yield the object of a JSON file, or each object of a list."""
-    with open_input(path) as file:
-        value = decode_json(decode_text(file.read_all(), str(path)), str(path))
+    value, _ = read_json(path)
     for number, each in enumerate(value if isinstance(value, list) else [value], 1):
         yield as_row(each, f"{path}: item {number}")
 

@@ -25,8 +25,8 @@ from types import FrameType
 from typing import Any, NamedTuple, Self, TypeVar
 
 import semqa
-from semqa.data.files import decode_text, locked, open_input, sync_folder, write_atomic
-from semqa.data.jsonl import as_row, decode_json
+from semqa.data.files import locked, sync_folder, write_atomic
+from semqa.data.jsonl import read_object
 from semqa.engines.model.hub import model_versions
 from semqa.errors import InputError, SemqaError, UnavailableError
 from semqa.extras import installed
@@ -72,7 +72,7 @@ class TrainingFolder:
         file = self.path / "plan.json"
         if not file.exists():
             return
-        stored, given = _read(file), json.loads(_encoded(plan))
+        stored, given = read_object(file), json.loads(_encoded(plan))
         for key in sorted({*stored, *given}):
             values = (stored.get(key), given.get(key))
             if values[0] != values[1] and None not in values:
@@ -89,7 +89,7 @@ class TrainingFolder:
     def record(self) -> dict[str, Any] | None:
         """Return the record of a finished run, or None."""
         file = self.path / "training.json"
-        return _read(file) if file.exists() else None
+        return read_object(file) if file.exists() else None
 
     def finish(self, record: Mapping[str, Any]) -> None:
         """Write the record, and remove the checkpoints."""
@@ -130,7 +130,7 @@ class TrainingFolder:
             self._old.rename(self.model)  # killed between the renames in `keep`
         shutil.rmtree(self._new, ignore_errors=True)
         shutil.rmtree(self._old, ignore_errors=True)
-        return _read(self.model / self._scores) if self.model.exists() else None
+        return read_object(self.model / self._scores) if self.model.exists() else None
 
     def keep(self, state: Mapping[str, Any], save: Callable[[str], object]) -> None:
         """Replace the best model with one written by `save`; `state` is its step and scores."""
@@ -168,12 +168,6 @@ class TrainingFolder:
 
 def _encoded(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8")
-
-
-def _read(file: Path) -> dict[str, Any]:
-    with open_input(file) as opened:
-        text = decode_text(opened.read_all(), opened.name)
-        return as_row(decode_json(text, opened.name), opened.name).fields
 
 
 class Terminated(KeyboardInterrupt):

@@ -19,8 +19,17 @@ from semqa.attribution.citations.reading import (
     remove_citations_officially,
 )
 from semqa.attribution.records import invalid_field
-from semqa.data.files import ByteBudget, InputFile, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
+from semqa.data.files import ByteBudget, InputFile, open_input
+from semqa.data.jsonl import (
+    Row,
+    as_row,
+    decode_json,
+    decode_row,
+    describe,
+    lines_of,
+    read_json,
+    shown,
+)
 from semqa.data.quotesum import Question
 from semqa.data.sources import answers_of
 from semqa.errors import InputError
@@ -90,7 +99,7 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
     ``sent`` (an extract that replaces the text). Optional are ``qa_pairs``, and reference answers
     as ``annotations`` or ``answer``.
     """
-    value, name = _read(path)
+    value, name = read_json(path)
     if not _is_alce(value):
         raise InputError(
             f"Not an ALCE run: expected an object whose data is an array of objects with output, got {describe(value)}.",
@@ -124,7 +133,7 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
     Predictions are a JSON object that maps keys to answers, or JSON lines with ``qid`` and
     ``prediction``.
     """
-    value, name = _read(path)
+    value, name = read_json(path)
     instances = as_row(value, name).fields
     if not any(isinstance(each, dict) and "qa_pairs" in each for each in instances.values()):
         if not isinstance(instances.get(split), dict):
@@ -167,17 +176,12 @@ def _answers(path: Path | str) -> dict[str, str]:
 
 def _try(path: Path | str) -> tuple[object, bytes, str]:
     """Return the value of a JSON file, or None for JSON lines; its bytes; and its name."""
-    with open_input(path, ByteBudget()) as file:
+    with open_input(path) as file:
         raw = file.read_all()
     value = None
     with suppress(InputError):
-        value = decode_json(decode_text(raw, file.name), file.name)
+        value = decode_json(raw, file.name)
     return value, raw, file.name
-
-
-def _read(path: Path | str) -> tuple[object, str]:
-    with open_input(path, ByteBudget()) as file:
-        return decode_json(decode_text(file.read_all(), file.name), file.name), file.name
 
 
 def _rows(row: Row, field: str) -> list[Row]:

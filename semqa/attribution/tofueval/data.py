@@ -26,8 +26,7 @@ from typing import NamedTuple
 
 from semqa.attribution.records import invalid_field
 from semqa.data.csv_rows import columns_of, read_csv, table_rows
-from semqa.data.files import ByteBudget, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, describe, read_rows, shown
+from semqa.data.jsonl import Row, as_row, describe, read_json, read_rows, shown
 from semqa.errors import InputError
 
 
@@ -226,14 +225,13 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     for path in paths:
-        with open_input(path, ByteBudget()) as file:
-            value = decode_json(decode_text(file.read_all(), file.name), file.name)
+        value, name = read_json(path)
         dataset = _dataset(path, _CATEGORY) if _CATEGORY in PurePath(path).stem.casefold() else ""
-        for topic, category in as_row(value, file.name).fields.items():
+        for topic, category in as_row(value, name).fields.items():
             if not isinstance(category, str) or not category.strip():
                 raise InputError(
                     f"The category of {shown(topic)} must be a name such as main or marginal, got {describe(category)}.",
-                    where=file.name,
+                    where=name,
                 )
             found.setdefault(dataset, {})[topic.strip()] = category.strip().casefold()
     return found

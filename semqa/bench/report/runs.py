@@ -14,7 +14,6 @@ from semqa.bench.folder import (
     JUDGED_FILE,
     RESULTS_FILE,
     RUN_FILE,
-    read_object,
     read_records,
 )
 from semqa.bench.grid import GRID_FILE
@@ -23,7 +22,7 @@ from semqa.bench.plan import HUMAN, Item, data_digest, items_of, labels_of, sett
 from semqa.bench.record import Record
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
-from semqa.data.jsonl import decode_row, read_lines
+from semqa.data.jsonl import decode_row, read_lines, read_object
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.metrics import Example, ExampleScores, Report, summarise
