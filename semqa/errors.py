@@ -2,6 +2,9 @@
 
 An error carries its parts (message, field, value, hint, place), so that no caller has to parse a
 message. The command line, the server and vLLM replace `field` with the name that the user typed.
+
+Whatever reads input raises `InputError` if it is invalid, and whatever needs a disk, a network or a package
+raises `UnavailableError` if it is missing. Docstrings list them only where that is not obvious.
 """
 
 from __future__ import annotations

@@ -104,9 +104,6 @@ def open_library(data: Path | None, name: str, **given: Any) -> "Library":
         data: the data folder.
         name: the collection to look for, for the message.
         given: arguments of the `Library`.
-
-    Raises:
-        InputError: the folder has no library.
     """
     from semqa.retrieval.passages import Library
 

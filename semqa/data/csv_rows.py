@@ -89,11 +89,7 @@ def csv_of(file: InputFile) -> CsvFile:
 def columns_of(
     header: Sequence[str], name: str, rename: Callable[[str], str] = str.strip
 ) -> dict[str, int]:
-    """Return the places of columns by name, without unnamed ones, such as the index of pandas.
-
-    Raises:
-        InputError: two columns of the file `name` have the same name.
-    """
+    """Return the places of columns by name, without unnamed ones, such as the index of pandas."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(header):
         if (column := rename(cell)) in columns:

@@ -121,10 +121,6 @@ def fetch(
 
     The digest is checked each time. If several processes fetch a file, one downloads it and the
     others wait.
-
-    Raises:
-        InputError: the file is unknown, or the URL of the mirror is invalid.
-        UnavailableError: the download failed, or the cache cannot be written.
     """
     file = remote_file(name, split)
     target = file.path()

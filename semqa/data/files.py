@@ -63,11 +63,7 @@ def display_name(path: Path | str) -> str:
 
 
 def own_folder(kind: Literal["data", "config", "cache"]) -> Path:
-    """Return semqa's folder of a kind, such as ``~/.local/share/semqa`` for data.
-
-    Raises:
-        InputError: there is no home folder.
-    """
+    """Return semqa's folder of a kind, such as ``~/.local/share/semqa`` for data."""
     find = getattr(platformdirs, f"user_{kind}_path")
     folder: Path = find("semqa", appauthor=False)
     if not folder.is_absolute():
@@ -90,11 +86,7 @@ CACHE_SETTING = "SEMQA_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``.
-
-    Raises:
-        InputError: no variable is set and there is no home folder.
-    """
+    """Return the cache folder: ``$SEMQA_CACHE``, or the system's, such as ``~/.cache/semqa``."""
     named = os.environ.get(CACHE_SETTING, "")
     try:
         return Path(named).expanduser() if named else own_folder("cache")
@@ -240,10 +232,6 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
 
     The content is written to a temporary file, synced to the disk and renamed. Symbolic links are
     followed. Files that are not regular (a pipe, ``/dev/null``) are written directly.
-
-    Raises:
-        InputError: the folder does not exist or is not writable.
-        UnavailableError: the disk failed or is full; the old content is kept.
     """
     name = display_name(path)
     if "\0" in str(path):

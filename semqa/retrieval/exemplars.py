@@ -292,11 +292,7 @@ def create_selector(
     up_to: bool = False,
     encoder: Callable[[], SentenceEncoder],
 ) -> PoolSelector:
-    """Create the selector for a strategy; `encoder` is called for ``knn`` only.
-
-    Raises:
-        InputError: the strategy is unknown, or a qid is not in the pool.
-    """
+    """Create the selector for a strategy; `encoder` is called for ``knn`` only."""
     check_strategy(strategy)
     name, _, _ = strategy.partition(":")
     if name == "knn":

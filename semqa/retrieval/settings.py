@@ -57,9 +57,6 @@ class PromptSettings:
     """Prompt settings; None means not set.
 
     By default, a prompt has at most `DEFAULT_SHOTS` exemplars: those of semqa, or the nearest in `train`.
-
-    Raises:
-        InputError: a setting is invalid or would have no effect.
     """
 
     prompt: Annotated[

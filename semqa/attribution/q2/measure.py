@@ -106,9 +106,6 @@ class Q2:
     """The Q² measure.
 
     The judge generates and answers questions, and judges entailment.
-
-    Raises:
-        InputError: the judge lacks an ability.
     """
 
     def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:

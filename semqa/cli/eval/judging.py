@@ -109,10 +109,6 @@ class JudgeOptions:
         Args:
             prompt: the user's own entailment template, for a judge that is an engine.
             sampling: temperature and seed of the engine; by default, decoding is greedy.
-
-        Raises:
-            InputError: the judge is unknown, or the cache is invalid.
-            UnavailableError: a model cannot be reached, or a package is missing.
         """
         from semqa.attribution.judges import CachedJudge, create_judge
         from semqa.attribution.judges.cached import FILE_NAME

@@ -54,11 +54,7 @@ def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
 
 
 async def probe(requested: str, ask: Ask) -> Capability:
-    """Return the requested method, or the strongest one the endpoint supports for ``auto``.
-
-    Raises:
-        InputError: the endpoint does not support the requested method.
-    """
+    """Return the requested method, or the strongest one the endpoint supports for ``auto``."""
     if requested in ("processor", "auto") and await _has_processor(ask):
         return Capability("processor")
     if requested in ("grammar", "auto"):

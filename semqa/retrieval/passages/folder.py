@@ -63,9 +63,6 @@ def index_folder(
         folder: the folder; hidden files, hidden folders and links to files outside are ignored.
         on_progress: called with the number of files done and their total.
         should_stop: called before each file; True ends the indexing.
-
-    Raises:
-        InputError: the folder does not exist or has no files of a supported type.
     """
     if not folder.is_dir():
         raise InputError("No such folder.", where=str(folder))

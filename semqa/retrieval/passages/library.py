@@ -45,10 +45,6 @@ class Library:
         reranker: a cross-encoder that reranks the best passages, or None.
         read_ahead: called with new passages, so that an engine can prepare them for the first
             question.
-
-    Raises:
-        InputError: the encoder or reranker is an unknown folder.
-        UnavailableError: the storage cannot be used, or packages are missing.
     """
 
     def __init__(
@@ -95,11 +91,7 @@ class Library:
             return sorted(row["name"] for row in rows)
 
     def create(self, owner: str, name: str) -> Collection:
-        """Create an empty collection.
-
-        Raises:
-            InputError: the name is invalid or already used.
-        """
+        """Create an empty collection."""
         check_collection_name(name)
         with self.store.writing(_CATALOGUE):
             if self._find(owner, name) is not None:
@@ -128,9 +120,6 @@ class Library:
             other: the owner to share it with.
             alias: the collection's name for the other owner.
             write: whether the other owner may add and remove documents, too.
-
-        Raises:
-            InputError: the alias is invalid or already used, or `other` owns the collection.
         """
         check_collection_name(alias)
         with self.store.writing(_CATALOGUE):
