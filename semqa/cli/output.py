@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -44,8 +45,6 @@ def use_color() -> bool:
 
 def terminal_width() -> int:
     """Return the width to wrap text at: the terminal's, from 40 to 100; 100 without a terminal."""
-    import shutil
-
     return max(40, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
 

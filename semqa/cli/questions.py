@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,8 +210,6 @@ def _decide() -> str:
 
 
 def _show_question(row: Mapping[str, Any], number: int, total: int) -> None:
-    import textwrap
-
     lines = [f"\n{number} of {total}: {row['question']}"]
     for k in range(1, 9):
         if row.get(f"source{k}"):

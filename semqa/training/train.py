@@ -211,8 +211,6 @@ def _merge(folder: TrainingFolder, options: TrainingOptions, settings: Transform
     best = folder.best()
     if best is None or (folder.model / "config.json").exists():
         return
-    from pathlib import Path
-
     from semqa.engines.transformers.loading import load_model
 
     # On the CPU: the trained model still occupies the GPU.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -204,8 +206,6 @@ def _prompt(
 
 def _digest(examples: list[Example]) -> str:
     """Return a digest of the examples that does not depend on the file format."""
-    import hashlib
-
     digest = hashlib.sha256()
     for example in examples:
         digest.update(encode_row(example.to_dict()))
@@ -319,8 +319,6 @@ def map_command(
     as_json: AsJson = False,
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
-    from collections import Counter
-
     from semqa.attribution.attrscore.examples import write_examples
     from semqa.attribution.attrscore.mapping import map_examples
 
