@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Script = Callable[[str, list[Source]], str]
 Serve = Callable[..., "Site"]
 
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
+# The headless shell opens a page in half the time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
     "--disable-component-update", "--disable-sync",
@@ -43,7 +43,9 @@ FLAGS = [
 def browser() -> Iterator[Browser]:
     """A browser. Only for the tests in this folder, because its API runs an asyncio loop."""
     if BROWSER is None:
-        missing = "needs Chromium or Chrome: none is installed (apt-get install chromium)"
+        missing = (
+            "needs Chromium or Chrome: none is installed (apt-get install chromium-headless-shell)"
+        )
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
