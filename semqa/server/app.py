@@ -26,7 +26,7 @@ from semqa.server.measures import Measures
 from semqa.server.middleware import PAGE_POLICY, RequestMiddleware
 from semqa.server.settings import ServerSettings
 from semqa.server.store import open_store
-from semqa.server.work import DocumentWorkers, EncoderLoader, Workers, in_background
+from semqa.server.work import DocumentWorkers, LibraryLoader, Workers, in_background
 
 _log = logging.getLogger("semqa.server")
 
@@ -117,7 +117,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     state.shelf, state.workers, state.measures = registry, workers, measures
     state.answering = Answering(registry, workers, measures)
     state.document_workers = DocumentWorkers()
-    state.warming = EncoderLoader(library)
+    state.warming = LibraryLoader(library)
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router, responses=errors(400, 404, 408, 413, 503, 504, 507))

@@ -316,8 +316,8 @@ PAUSE = 1.0
 State = Literal["none", "loading", "ready", "failed"]
 
 
-class EncoderLoader:
-    """Loads the encoder of a library in the background while requests are served.
+class LibraryLoader:
+    """Opens a library and loads its encoder in the background while requests are served.
 
     Attributes:
         state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready`` or
@@ -332,9 +332,10 @@ class EncoderLoader:
 
     def begin(self) -> None:
         """Start loading in a separate thread."""
-        if getattr(self._library, "encoder", None) is None or self._thread is not None:
+        if self._thread is not None:
             return
-        self.state = "loading"
+        if self._library.encoder is not None:
+            self.state = "loading"
         # Not a daemon: some packages crash if the interpreter exits while they are imported.
         self._thread = threading.Thread(target=self._load, name="semqa-warming")
         self._thread.start()
@@ -350,15 +351,17 @@ class EncoderLoader:
     def _load(self) -> None:
         if self._stopped.wait(PAUSE):
             return
+        ended: State = "ready"
         try:
             self._library.warm_up()
-            self.state = "ready"
         except SemqaError as error:
-            _log.warning(f"the encoder cannot be loaded: {error}")
-            self.state = "failed"
+            _log.warning(f"the collections cannot be prepared: {error}")
+            ended = "failed"
         except Exception:  # noqa: BLE001  (the first search raises the error)
-            _log.exception("the encoder cannot be loaded")
-            self.state = "failed"
+            _log.exception("the collections cannot be prepared")
+            ended = "failed"
+        if self.state == "loading":
+            self.state = ended
 
 
 def in_background(

@@ -56,6 +56,11 @@ def test_the_command_line_loads_nothing_heavy_for_its_help() -> None:
     assert not heavy & modules_after("import semqa.cli.main")
 
 
+def test_a_library_loads_its_database_on_first_use(tmp_path: Path) -> None:
+    code = f"from semqa.retrieval.passages import Library\nLibrary({str(tmp_path)!r})"
+    assert not {"lancedb", "pyarrow", "torch"} & modules_after(code)
+
+
 ASKED = ["answer", "Who crossed Antarctica alone?", "--sources", str(EXAMPLES / "antarctica.jsonl")]
 ANSWER = shlex.join([sys.executable, "-m", "semqa", *ASKED])
 

@@ -13,7 +13,7 @@ import pytest
 from semqa.errors import NotFoundError
 from semqa.server import work
 from semqa.server.errors import BusyError
-from semqa.server.work import DocumentWorkers, EncoderLoader
+from semqa.server.work import DocumentWorkers, LibraryLoader
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Library
 from tests.server.test_gone import eventually
@@ -117,7 +117,7 @@ def test_readyz_shows_the_state_of_the_encoder() -> None:
             return reply.json()["encoder"]
 
         assert state() == "none"
-        begun: EncoderLoader = server.app.state.warming  # type: ignore[attr-defined]
+        begun: LibraryLoader = server.app.state.warming  # type: ignore[attr-defined]
         begun.begin()
         assert library.begun.wait(10)
         assert state() == "loading"
@@ -128,9 +128,20 @@ def test_readyz_shows_the_state_of_the_encoder() -> None:
         assert left == []
 
 
+def test_a_library_without_an_encoder_is_opened_as_well() -> None:
+    library = Encoded()
+    library.encoder = None
+    library.go.set()
+    begun = LibraryLoader(library)
+    begun.begin()
+    assert library.begun.wait(10)
+    begun.end(lambda: None)
+    assert begun.state == "none"
+
+
 def test_shutdown_does_not_wait_for_the_encoder() -> None:
     library = Encoded()
-    begun = EncoderLoader(library)
+    begun = LibraryLoader(library)
     begun.begin()
     assert library.begun.wait(10)
     left = threading.Event()

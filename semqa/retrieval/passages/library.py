@@ -68,7 +68,8 @@ class Library:
         return self.dense.name if self.dense is not None else None
 
     def warm_up(self) -> None:
-        """Load the models before the first upload or search."""
+        """Open the database and load the models before the first upload or search."""
+        self.store.warm_up()
         if self.dense is not None:
             self.dense.warm_up()
         if self.reranker is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -195,15 +196,30 @@ class Store:
         self._cache: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._locks = cache_folder() / "locks" / digest[:16] if remote else folder / "locks"
+        self._address = self.where if remote else str(folder)
         # By default Lance logs to standard error.
         os.environ.setdefault("LANCE_LOG", "error")
-        self._lance = _lancedb()
-        self.arrow: Any = require("pyarrow", extra="documents", purpose=_PURPOSE)
+        for package in ("lancedb", "pyarrow"):
+            if find_spec(package) is None:
+                require(package, extra="documents", purpose=_PURPOSE)
         with self.errors():
             self._locks.mkdir(parents=True, exist_ok=True)
-            self._tables = self._lance.connect(
-                self.where if remote else str(folder), read_consistency_interval=timedelta(0)
-            )
+
+    @cached_property
+    def arrow(self) -> Any:
+        """The module `pyarrow`."""
+        return require("pyarrow", extra="documents", purpose=_PURPOSE)
+
+    @cached_property
+    def _tables(self) -> Any:
+        """The connection, opened on first use because the import of LanceDB takes a second."""
+        lance = _lancedb()
+        with self.errors():
+            return lance.connect(self._address, read_consistency_interval=timedelta(0))
+
+    def warm_up(self) -> None:
+        """Open the connection before the first use."""
+        _ = self._tables
 
     def names(self) -> list[str]:
         """Return the names of all tables."""
