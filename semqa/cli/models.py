@@ -97,17 +97,22 @@ def _endpoints() -> list[dict[str, Any]]:
     """Return the local servers that list their models; they are probed in parallel."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(len(ENDPOINTS)) as pool:
-        return [found for found in pool.map(_ask, ENDPOINTS) if found is not None]
+    import httpx
+
+    with (
+        httpx.Client(timeout=_TIMEOUT, trust_env=False) as client,
+        ThreadPoolExecutor(len(ENDPOINTS)) as pool,
+    ):
+        asked = pool.map(lambda port: _ask(client, port), ENDPOINTS)
+        return [found for found in asked if found is not None]
 
 
-def _ask(port: int) -> dict[str, Any] | None:
+def _ask(client: Any, port: int) -> dict[str, Any] | None:
     import httpx
 
     url = f"http://127.0.0.1:{port}/v1"
     try:
-        with httpx.Client(timeout=_TIMEOUT, trust_env=False) as client:
-            value = client.get(f"{url}/models").raise_for_status().json()
+        value = client.get(f"{url}/models").raise_for_status().json()
         listed = [each for each in value["data"] if isinstance(each["id"], str)]
     except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
         return None
