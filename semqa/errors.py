@@ -18,6 +18,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "NotFoundError",
+    "PromptTooLongError",
     "SemqaError",
     "UnavailableError",
 ]
@@ -75,6 +76,10 @@ class NotFoundError(InputError):
 
 class ForbiddenError(InputError):
     """The user may see the named object, but may not do this with it."""
+
+
+class PromptTooLongError(InputError):
+    """The prompt does not fit in the model's context. Other prompts may still fit."""
 
 
 class UnavailableError(SemqaError):

@@ -176,6 +176,10 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"only {len(prompt.exemplars)} of {asked} exemplars fit in the model's context")
+        if prompt.sources != tuple(request.sources):
+            say(
+                "the sources do not fit in the model's context; it reads the most relevant excerpts"
+            )
     if choice.constrained:
         warm_up(engine)
     if isinstance(engine, GeneratingEngine):

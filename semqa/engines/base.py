@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from semqa.quotes.repair import Repairs
 
 
-class PromptTooLongError(InputError):
-    """The prompt does not fit in the model's context. Other prompts may still fit."""
-
-
 class Request(NamedTuple):
     """A question and the sources to answer it from.
 

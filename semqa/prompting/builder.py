@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from semqa.errors import InputError
+from semqa.errors import InputError, PromptTooLongError
 from semqa.history import Exchange
 from semqa.prompting.prompt import Exemplar, ExemplarSelector, Form, Prompt, Spelling
 from semqa.prompting.template import Template, shipped_folder
@@ -139,8 +139,8 @@ class PromptBuilder:
                 are separated by spaces, so that they stay text.
 
         Raises:
-            InputError: the prompt is too long even without exemplars, the template failed, or there
-                are not enough exemplars to choose from.
+            PromptTooLongError: the prompt is too long even without exemplars.
+            InputError: the template failed, or there are not enough exemplars to choose from.
         """
         chosen = self.select(question)
         spelling = Spelling(reserved)
@@ -161,7 +161,7 @@ class PromptBuilder:
                 question, sources, later, count_tokens=count_tokens, limit=limit, reserved=reserved
             )
         if least > limit:
-            raise InputError(
+            raise PromptTooLongError(
                 f"The prompt has {least:,} tokens without exemplars; at most {limit:,} fit.",
                 hint="Give fewer or shorter sources, or use a model with a longer context.",
             )

@@ -76,6 +76,7 @@ class Prompt:
         sha256: digest of the template.
         dropped: number of chosen exemplars that did not fit.
         history: the earlier exchanges in the prompt.
+        sources: the sources as shown in the prompt.
     """
 
     messages: tuple[Message, ...]
@@ -89,6 +90,7 @@ class Prompt:
     sha256: str
     dropped: int = 0
     history: tuple[Exchange, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     @classmethod
     def plain(cls, text: str, form: Form = "auto") -> Prompt:

@@ -32,6 +32,8 @@ class SourceView(NamedTuple):
     title: str
     text: str
     url: str
+    context: str = ""
+    """The headings and table header above a passage, on one line; it cannot be quoted."""
 
 
 class TaskView(NamedTuple):
@@ -49,7 +51,11 @@ def _view(
     shown = (
         # A title with line breaks could look like the next source.
         SourceView(
-            number, one_line(spell(source.title)), spell(source.text), one_line(source.url or "")
+            number,
+            one_line(spell(source.title)),
+            spell(source.text),
+            one_line(source.url or ""),
+            one_line(spell(source.context.replace("\n", " › "))),
         )
         for number, source in enumerate(sources, 1)
         if source.text.strip() or source.title.strip()
@@ -233,6 +239,7 @@ class Template:
             version=self.version,
             sha256=self.sha256,
             history=earlier,
+            sources=tuple(sources),
         )
 
     def _answer(self, exemplar: Exemplar) -> str:

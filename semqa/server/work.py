@@ -21,9 +21,15 @@ from fastapi import Request
 from semqa.engines import Engine, GeneratingEngine, StreamingEngine
 from semqa.engines import Request as Question
 from semqa.engines.abstention import attempt, nearest, rated
-from semqa.engines.base import Generation, PromptTooLongError
+from semqa.engines.base import Generation
 from semqa.engines.cancellation import CancelledError, cancelled_when
-from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+from semqa.errors import (
+    InputError,
+    MissingExtraError,
+    PromptTooLongError,
+    SemqaError,
+    UnavailableError,
+)
 from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError

@@ -19,11 +19,11 @@ from semqa.attribution.judges.replies import (
 )
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines import accepted_options, create_engine
-from semqa.engines.base import CompletingEngine, PromptTooLongError
+from semqa.engines.base import CompletingEngine
 from semqa.engines.model.hub import model_identity
 from semqa.engines.openai import OpenAIEngine
 from semqa.engines.openai.client import default_url
-from semqa.errors import InputError
+from semqa.errors import InputError, PromptTooLongError
 
 PROMPTS = {"entailment": "engine-entailment", "answer": "engine-answer", "ask": "engine-ask"}
 """The name of the default prompt for each task."""

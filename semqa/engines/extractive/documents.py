@@ -38,7 +38,18 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
-__all__ = ["Quoted", "Reading", "are_documents", "choose", "is_near", "rate", "read", "write"]
+__all__ = [
+    "Quoted",
+    "Reading",
+    "are_documents",
+    "choose",
+    "contenders",
+    "is_near",
+    "rate",
+    "read",
+    "weigh",
+    "write",
+]
 
 UNSURE = 0.4
 """Chance that documents do not answer if what they say has not the kind of answer asked for. It takes
@@ -66,6 +77,10 @@ are doubted; of 148 that it answers, 3 and 11.
 NEAR = {"tuned": 0.40, "meaning": 0.45}
 """Minimum cosine of a near text, by `Match.judged_by`. Of the 45 questions in QuoteSum's dev_a, 42 and
 45 reach it with their own sources; of 90 pairs of a question and another's sources, 2 and 1 do."""
+
+MOST_CONTENDERS, CONTENDS = 10, 0.2
+"""Maximum number of units that a language model chooses from, and their minimum probability relative
+to the best one."""
 
 _NEXT_PART = re.compile(
     r"[,;]?\s+and\s+(?=(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|"
@@ -437,11 +452,43 @@ def _chosen(reading: Reading) -> list[int]:
     return list(dict.fromkeys(row for judgement in answered for row in select(judgement.chances)))
 
 
-def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
+def contenders(reading: Reading, sources: Sequence[Source]) -> dict[int, str]:
+    """Return the rows that a language model may choose from, likeliest first, as marked text."""
+    judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
+    chances = np.max([judgement.chances for judgement in judged], axis=0)
+    order = np.argsort(-chances, kind="stable")[:MOST_CONTENDERS].tolist()
+    places = reading.found.places
+    out = {}
+    for row in order:
+        s, u = places[row]
+        if chances[row] >= CONTENDS * float(chances.max()):
+            unit = quoted_unit(reading.found.sources[s], s + 1, u, 0.0)
+            out[row] = layout([unit], sources, canonical_mark, numbers=False)
+    return {row: text for row, text in out.items() if text}
+
+
+def weigh(reading: Reading, log_odds: Mapping[int, float]) -> Reading:
+    """Add to the log odds that rows are quoted."""
+    rows = [*log_odds]
+
+    def weighed(judgement: Judgement) -> Judgement:
+        chances = judgement.chances.copy()
+        odds = np.exp([log_odds[row] for row in rows]) * chances[rows]
+        chances[rows] = odds / (1.0 - chances[rows] + odds)
+        return replace(judgement, chances=chances)
+
+    parts = tuple((text, weighed(part)) for text, part in reading.parts)
+    return reading._replace(judgement=weighed(reading.judgement), parts=parts)
+
+
+def write(
+    reading: Reading, sources: Sequence[Source], max_words: int, *, numbers: bool = True
+) -> str:
     """Write an answer as marked text: paragraphs, lists and tables, grouped by source.
 
     Titles are quoted if the answer has more than one; passages of one document share a title. At
-    least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units.
+    least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units. For
+    `numbers` see `layout`.
     """
     kept = choose(reading)
     if ASKS_HOW.match(reading.found.question):
@@ -459,4 +506,4 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
             count -= 1
         if kept[0].kind == "item":
             kept = [kept[0]._replace(kind="sentence")]  # a single item is not a list
-    return layout(kept, sources, canonical_mark)
+    return layout(kept, sources, canonical_mark, numbers=numbers)

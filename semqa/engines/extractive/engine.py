@@ -143,7 +143,7 @@ class ExtractiveEngine:
         check_request(question, sources)
         understood = in_context(question, history)
         if documents.are_documents(sources):
-            reading = self._read_documents(question, sources, history)
+            reading = self.read_documents(question, sources, history)
             if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
@@ -197,9 +197,10 @@ class ExtractiveEngine:
         most: int,
         history: Sequence[Exchange] = (),
     ) -> list[Slot]:
-        """Return candidate quotes, for an engine that makes its own choice among them.
+        """Return candidate quotes from passages, for an engine that makes its own choice.
 
-        The list is empty if no source is relevant to the question.
+        The list is empty if no source is relevant to the question. For documents see
+        `read_documents`.
 
         Example:
             >>> from semqa.quotes import Source
@@ -209,8 +210,6 @@ class ExtractiveEngine:
             (1, 'The bridge was opened in 1932 by the mayor.')
         """
         check_request(question, sources)
-        if documents.are_documents(sources):
-            return self._document_slots(self._read_documents(question, sources, history), sources)
         weights = load_weights()
         slots: list[Slot] = []
         for inquiry, readings in self._relevant(question, sources, history):
@@ -272,8 +271,8 @@ class ExtractiveEngine:
         encoder = self._encoder_for(understood)
         return questions if documents.is_near(understood, sources, encoder) else []
 
-    def _read_documents(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
+    def read_documents(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> documents.Reading:
         """Compare documents with a question; of a follow-up, its own words count more."""
         understood = in_context(question, history)
@@ -290,17 +289,6 @@ class ExtractiveEngine:
         )
         return reading if reading.answers else whole
 
-    def _document_slots(self, reading: documents.Reading, sources: Sequence[Source]) -> list[Slot]:
-        if not reading.answers:
-            return []
-        slots = []
-        for each in documents.choose(reading):
-            span = sources[each.source - 1].text[each.start : each.end]
-            if "[" not in span and "]" not in span:
-                pick = Pick(each.source, span, start=each.start)
-                slots.append(Slot(each.source, 1.0, (1.0,), (pick,)))
-        return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
-
     def write(
         self,
         question: str,
@@ -315,7 +303,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
-            reading = self._read_documents(question, sources, history)
+            reading = self.read_documents(question, sources, history)
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text

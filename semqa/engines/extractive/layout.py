@@ -68,11 +68,19 @@ def count_words(quoted: Sequence[Quoted], sources: Sequence[Source]) -> int:
 
 
 def layout(
-    quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
+    quoted: Sequence[Quoted],
+    sources: Sequence[Source],
+    mark: Callable[[int, str], str],
+    *,
+    numbers: bool = True,
 ) -> str:
-    """Return the text of an answer, with each quote as `mark` writes it for its source and words."""
+    """Return the text of an answer, with each quote as `mark` writes it for its source and words.
+
+    With `numbers`, those of a list that is quoted from its beginning stand before the quotes;
+    otherwise they are quoted as well.
+    """
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
-    numbered = _numbered_from_one(quoted, sources)
+    numbered = _numbered_from_one(quoted, sources) if numbers else set()
     lines: list[str] = []
     last: Quoted | None = None
     joined = _joined(quoted, sources)

@@ -9,7 +9,7 @@ from semqa.engines.base import Generation, Request, check_request
 from semqa.engines.model.options import check_fits, check_template, default_prompts
 from semqa.engines.model.spans import generic_prompt
 from semqa.engines.model.text import AnswerText
-from semqa.errors import InputError
+from semqa.errors import InputError, PromptTooLongError
 from semqa.prompting import Prompt
 from semqa.prompting.prompt import Spelling
 
@@ -65,6 +65,10 @@ class ModelEngine:
             self.options.check_sources(len(request.sources))
 
 
+_LONGEST_TOKENS = 6
+"""Characters per token of prose that is cheap to encode; longer excerpts are not tried."""
+
+
 class LocalEngine(ModelEngine):
     """An engine whose model runs locally, so that its vocabulary is known."""
 
@@ -76,16 +80,44 @@ class LocalEngine(ModelEngine):
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt for a question, with as many exemplars as fit."""
-        self._check(Request(question, sources, history))
+        """Return the prompt for a question, with as many exemplars as fit.
+
+        If the sources do not fit, the prompt has excerpts of them; answers may quote the rest too.
+        """
+        request = Request(question, sources, history)
+        self._check(request)
+        try:
+            return self._build(request)
+        except PromptTooLongError as error:
+            return self._build_excerpts(request, error)
+
+    def _build(self, request: Request) -> Prompt:
         return self._prompts.build(
-            question,
-            sources,
-            history,
+            *request,
             count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
             limit=self._most,
             reserved=self._encoder.reserved,
         )
+
+    def _build_excerpts(self, request: Request, error: PromptTooLongError) -> Prompt:
+        from semqa.engines.model.excerpts import LEAST, Excerpts
+
+        excerpts = Excerpts(request)
+        length = sum(len(source.text) for source in request.sources)
+        characters = min(length, _LONGEST_TOKENS * self._most)
+        while characters >= LEAST:
+            characters = characters * 3 // 4
+            shown = excerpts.within(characters)
+            if not any(source.text for source in shown):
+                break
+            try:
+                prompt = self._build(request._replace(sources=shown))
+            except PromptTooLongError:
+                continue
+            # Exemplars are worth more than the less relevant passages.
+            if not prompt.dropped or characters <= self._most:
+                return prompt
+        raise error
 
     @property
     def chat(self) -> bool:
@@ -101,10 +133,10 @@ class LocalEngine(ModelEngine):
             check_fits(len(ids), limit)
         return encoded
 
-    def _generic(self, request: Request, prompt: Prompt) -> list[int]:
+    def _generic(self, prompt: Prompt) -> list[int]:
         """Encode the prompt with its question replaced by a generic one."""
         spelling = Spelling(self._encoder.reserved)
-        generic = generic_prompt(self._prompts.template, prompt, request.sources, spelling)
+        generic = generic_prompt(self._prompts.template, prompt, spelling)
         return self._encoder.encode(generic)
 
     def _constraint(self, request: Request) -> CopyConstraint:

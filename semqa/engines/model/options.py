@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json
-from semqa.engines.base import PromptTooLongError
 from semqa.engines.model.text import AnswerText
-from semqa.errors import InputError
+from semqa.errors import InputError, PromptTooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

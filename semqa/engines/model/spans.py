@@ -8,11 +8,12 @@ from math import copysign
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from semqa.engines.extractive import documents
 from semqa.engines.extractive.compose import join_pick, words_of
 from semqa.engines.extractive.engine import DEFAULT_COVERAGE, DEFAULT_MAX_WORDS, ExtractiveEngine
 from semqa.engines.model.text import find_stop
 from semqa.errors import InputError
-from semqa.quotes import ABSTENTION
+from semqa.quotes import ABSTENTION, Source
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import glue_words, language_of, question_words
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from semqa.decoding import CopyConstraint, Vocabulary
     from semqa.engines.base import Request
     from semqa.engines.extractive.compose import Pick
+    from semqa.engines.extractive.documents import Reading
     from semqa.engines.extractive.engine import Slot
     from semqa.prompting import Prompt
     from semqa.prompting.prompt import Spelling
     from semqa.prompting.template import Template
-    from semqa.quotes import Source
 
 _ANCHOR = "\n"
 """A character that tokenizers do not merge with the text after it."""
@@ -96,6 +97,9 @@ CANDIDATES = 3
 GAIN = 0.02
 """Weight of a nat of log-probability, relative to expected F1 and relevance (both 0 to 1)."""
 
+ODDS = 0.05
+"""Weight of a nat of log-probability in the log odds that a unit of a document is quoted."""
+
 NOISE = 5.0
 """Nats of difference to ignore: two standard deviations of the noise in the preferences of a model
 with 135M parameters among QuoteSum's spans."""
@@ -119,6 +123,61 @@ class Candidate:
     follows: bool
 
 
+class Piece(NamedTuple):
+    """A quote of an answer from documents, with the layout around it.
+
+    Attributes:
+        before: line feed, bullet or space.
+        mark: the quote with its mark; after a title, with a colon.
+    """
+
+    before: str
+    mark: str
+    source: int
+    span: str
+
+
+_PIECE = re.compile(r"([^\[\]]*?)(\[ (\d+) ([^\[\]]+) \]:?)")
+
+
+def pieces(text: str) -> list[Piece]:
+    r"""Split an answer from documents into quotes that may all be in one answer.
+
+    No text of a source may be quoted twice, so a quote is left out if its words are in another one.
+
+    Example:
+        >>> [each.mark for each in pieces("[ 1 Fees ]\n- [ 1 Fees: €5 ]\n- [ 1 none ]")]
+        ['[ 1 Fees: €5 ]', '[ 1 none ]']
+    """
+    found = [Piece(m[1], m[2], int(m[3]), m[4]) for m in _PIECE.finditer(text)]
+    return [
+        piece
+        for at, piece in enumerate(found)
+        if not any(
+            piece.source == other.source
+            and piece.span in other.span
+            and (len(piece.span) < len(other.span) or place < at)
+            for place, other in enumerate(found)
+            if place != at
+        )
+    ]
+
+
+def read_documents(request: Request, numbers: Sequence[int] | None = None) -> Reading | None:
+    """Compare documents with a question; None if the sources are passages.
+
+    Args:
+        numbers: the sources that may be quoted; None for all.
+    """
+    if not documents.are_documents(request.sources):
+        return None
+    allowed = [
+        source if numbers is None or number in numbers else Source("")
+        for number, source in enumerate(request.sources, start=1)
+    ]
+    return ExtractiveEngine().read_documents(request.question, allowed, request.history)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in an answer that quotes one source.
@@ -134,12 +193,10 @@ class Place:
     kind: str = ""
 
 
-def generic_prompt(
-    template: Template, prompt: Prompt, sources: Sequence[Source], spelling: Spelling
-) -> Prompt:
+def generic_prompt(template: Template, prompt: Prompt, spelling: Spelling) -> Prompt:
     """Return a prompt with its question replaced by a generic one."""
     return template.fill(
-        _GENERIC_QUESTION, sources, prompt.exemplars, prompt.form, spelling, prompt.history
+        _GENERIC_QUESTION, prompt.sources, prompt.exemplars, prompt.form, spelling, prompt.history
     )
 
 
@@ -147,7 +204,7 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Place]:
-    """Return the possible quotes of an answer, in reading order."""
+    """Return the possible quotes from passages, in reading order."""
     question, sources, history = request
     slots = ExtractiveEngine().slots(question, sources, CANDIDATES, history)
     known = request.understood
@@ -323,18 +380,54 @@ class SpanWriter:
     ) -> None:
         self._vocabulary, self._encode = vocabulary, encode
         self._constraint, self._request = constraint, request
-        self._state, self._stops = constraint.start(budget), stops
+        self._state, self._budget, self._stops = constraint.start(budget), budget, stops
         self.tokens: list[int] = []
 
     def write(self, prompt: Sequence[int], generic: Sequence[int]) -> Generator[Ask, Any, None]:
         """Write the answer to `tokens`; `generic` is the prompt with a generic question."""
-        places = yield from self._plan(prompt, generic)
-        for place in places:
-            yield from self._quote(prompt, place, last=place is places[-1])
-        if places and not self.tokens:  # the constraint rejects all planned quotes
+        reading = read_documents(self._request, self._constraint.policy.quote_from)
+        if reading is not None:
+            planned = yield from self._lay_out(reading, prompt, generic)
+        else:
+            places = yield from self._plan(prompt, generic)
+            planned = bool(places)
+            for place in places:
+                yield from self._quote(prompt, place, last=place is places[-1])
+        if planned and not self.tokens:  # the constraint rejects all planned quotes
             self._add((yield Tokens()))
         else:
-            self._end()
+            self._end(closing(self._written) if reading is None else "")
+
+    def _lay_out(
+        self, reading: Reading, prompt: Sequence[int], generic: Sequence[int]
+    ) -> Generator[Ask, list[list[float]], bool]:
+        """Add the lines, lists and tables that answer from documents; return whether any does.
+
+        The model makes some of them likelier than others; those that a reader needs with them are
+        added, and all together are as long as the limits of words and tokens allow.
+        """
+        if not reading.answers:
+            return False
+        texts = documents.contenders(reading, self._request.sources)
+        if len(texts) > 1:
+            scores = yield from self._score_starts([*texts.values()], prompt, generic)
+            gains = [asked - before for before, asked in zip(*scores, strict=True)]
+            bonus = [ODDS * gain for gain in _significant([gains])[0]]
+            reading = documents.weigh(reading, dict(zip(texts, bonus, strict=True)))
+        for piece in pieces(self._fitting(reading)):
+            before = piece.before if self.tokens else piece.before.lstrip()
+            self._add(self._encoded(before + piece.mark))
+        return True
+
+    def _fitting(self, reading: Reading) -> str:
+        """Return the answer from documents, with fewer words if it exceeds the token budget."""
+        words = DEFAULT_MAX_WORDS
+        while True:
+            text = documents.write(reading, self._request.sources, words, numbers=False)
+            tokens = self._encode(text)
+            if self._budget is None or words == 1 or (tokens and len(tokens) < self._budget):
+                return text
+            words = max(1, words * 3 // 4)
 
     @property
     def _written(self) -> str:
@@ -347,17 +440,27 @@ class SpanWriter:
         places = propose(self._request, self._constraint.policy.quote_from)
         if not places:
             return []
-        starts = [
-            [tuple(self._encode(candidate.text) or ())[:_START] for candidate in place.candidates]
-            for place in places
-        ]
-        distinct = list(dict.fromkeys(start for row in starts for start in row if start))
-        asked = []
+        texts = [candidate.text for place in places for candidate in place.candidates]
+        scores = [[0.0] * len(texts)] * 2
+        if len(texts) > 1:  # there is nothing to prefer otherwise
+            scores = yield from self._score_starts(texts, prompt, generic)
+        before, asked = (
+            [[next(each) for _ in p.candidates] for p in places] for each in map(iter, scores)
+        )
+        return plan(places, before, asked)
+
+    def _score_starts(
+        self, texts: Sequence[str], prompt: Sequence[int], generic: Sequence[int]
+    ) -> Generator[Ask, list[list[float]], list[list[float]]]:
+        """Return the log-probability of the start of each text, after `generic` and `prompt`."""
+        starts = [tuple(self._encode(text) or ())[:_START] for text in texts]
+        distinct = list(dict.fromkeys(filter(None, starts)))
+        out = []
         for before in (generic, prompt):  # in this order: the answer continues `prompt`
             scores = yield Score([*before], [[*start] for start in distinct])
             found = dict(zip(distinct, map(sum, scores), strict=True))
-            asked.append([[found.get(start, 0.0) for start in row] for row in starts])
-        return plan(places, *asked)
+            out.append([found.get(start, 0.0) for start in starts])
+        return out
 
     def _quote(
         self, prompt: Sequence[int], place: Place, *, last: bool
@@ -374,14 +477,16 @@ class SpanWriter:
             if candidate.follows and (place.kind != "expansion" or not self.tokens):
                 words = self._own_words((yield Words(before, _OWN_TOKENS, self._goes_on)))
                 own = self._encoded(words + candidate.text) if words else None
-            scores = yield Score(before, [*rows, *([own] if own else [])])
-            best = max(range(len(rows)), key=lambda place: sum(scores[place]))
-            chosen = rows[best]
-            # Own words lower the total probability, so only the quote's probability is compared.
-            if own and self._quote_score(own, scores[-1]) >= self._quote_score(
-                chosen, scores[best]
-            ):
-                chosen = own
+            chosen = rows[0]
+            if own or len(rows) > 1:
+                scores = yield Score(before, [*rows, *([own] if own else [])])
+                best = max(range(len(rows)), key=lambda place: sum(scores[place]))
+                chosen = rows[best]
+                # Own words lower the total probability, so only the quote's is compared.
+                if own and self._quote_score(own, scores[-1]) >= self._quote_score(
+                    chosen, scores[best]
+                ):
+                    chosen = own
             self._add(chosen)
             return
 
@@ -425,9 +530,9 @@ class SpanWriter:
             self._state = self._constraint.advance(self._state, token)
             self.tokens.append(token)
 
-    def _end(self) -> None:
-        """End the last sentence and the answer; without a quote, abstain."""
-        self._add(self._encoded(closing(self._written) if self.tokens else ABSTENTION))
+    def _end(self, final: str) -> None:
+        """End the answer with a final mark; without a quote, abstain."""
+        self._add(self._encoded(final if self.tokens else ABSTENTION))
         if not self._constraint.is_accepting(self._state):
             self._add(self._constraint.shortest_completion(self._state))
         else:

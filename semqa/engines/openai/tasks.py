@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import SOURCES, to_extra_args
-from semqa.engines.base import Method, PromptTooLongError, Request
+from semqa.engines.base import Method, Request
 from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import Capability, grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError, RemoteModel
 from semqa.engines.openai.replies import Piece, StreamAccumulator
 from semqa.engines.options import OpenAIOptions
-from semqa.errors import InputError
+from semqa.errors import InputError, PromptTooLongError
 from semqa.prompting import Message, Prompt
 from semqa.prompting.prompt import Spelling
 from semqa.quotes import ABSTENTION

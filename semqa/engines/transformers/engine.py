@@ -203,7 +203,7 @@ class TransformersEngine(LocalEngine):
                 request,
                 prompt,
                 ids,
-                None if self._spans is None else self._generic(request, prompt),
+                None if self._spans is None else self._generic(prompt),
                 self._constrain(request),
             )
             for request, prompt, ids in zip(requests, prompts, encoded, strict=True)

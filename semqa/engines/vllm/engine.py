@@ -275,7 +275,7 @@ class VllmEngine(LocalEngine):
             budget=self.options.max_new_tokens,
             stops=self._stops(task.prompt),
         )
-        return SpanTask(writer, task.ids, self._generic(task.request, task.prompt), task.params)
+        return SpanTask(writer, task.ids, self._generic(task.prompt), task.params)
 
     def _read(self, task: _Task, row: Sequence[int], ended: str | None) -> Generation:
         return self._generation(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
-from semqa.engines.model.spans import Candidate, Place, connectors, plan, propose
+from semqa.engines.extractive.documents import contenders, weigh, write
+from semqa.engines.model.spans import Candidate, Place, connectors, plan, propose, read_documents
 
 SOURCES = [
     Source("The bridge was opened in 1932 by the mayor. It is blue.", "Marrow Bridge"),
@@ -76,3 +77,16 @@ def test_word_limit_and_repetitions() -> None:
     many = [place(1, 1.0, 0.9), place(2, 0.9, 0.9), place(3, 0.8, 0.9)]
     assert [each.source for each in plan(many, nothing(many), nothing(many), max_words=7)] == [1, 2]
     assert not plan(many, nothing(many), nothing(many), max_words=2)
+
+
+def test_a_model_chooses_among_the_lines_of_a_document() -> None:
+    adults, guided = "A visit costs €5 for adults.", "A visit with a guide costs €9."
+    sources = [Source(f"# Fees\n\n{adults}\n\n{guided}\n\nDogs are free.")]
+    reading = read_documents(Request("What does a visit cost?", sources))
+    assert reading is not None
+    lines = contenders(reading, sources)
+    assert {*lines.values()} == {f"[ 1 {adults} ]", f"[ 1 {guided} ]"}
+    for row, line in lines.items():
+        (left,) = {*lines.values()} - {line}
+        assert write(weigh(reading, {row: -9.0}), sources, 100) == left
+    assert read_documents(Request(QUESTION, SOURCES)) is None

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from semqa import InputError
-from semqa.engines.base import PromptTooLongError
+from semqa.errors import PromptTooLongError
 from tests.engines.openai.conftest import engine_for
 from tests.engines.openai.server import Answer, Asked, error, serving
 

@@ -50,6 +50,85 @@ def test_the_constraint_always_applies(settings: dict[str, Any], rule: Any) -> N
     assert rule(generation.read(SOURCES))
 
 
+RULES = Source(
+    """# Bike hire
+
+## Not allowed
+
+- riding on the beach
+- carrying a second adult
+- fitting your own locks
+
+## After a puncture
+
+1. Stop at once.
+2. Push the bike to the next station [see map] and take the train back.
+3. Call us from there.
+
+| Bike | Day | Week |
+|---|---|---|
+| City bike | €14 | €60 |
+| E-bike | €35 | €160 |
+""",
+    "Bike hire",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "What am I not allowed to do with the bike?",
+            "[ 1 Not allowed ]\n- [ 1 riding on the beach ]\n- [ 1 carrying a second adult ]\n"
+            "- [ 1 fitting your own locks ]",
+        ),
+        (
+            "What should I do after a puncture?",
+            "[ 1 1. Stop at once. ]\n[ 1 2. Push the bike to the next station ] [ 1 see map ] "
+            "[ 1 and take the train back. ]\n[ 1 3. Call us from there. ]",
+        ),
+        (
+            "How much is the e-bike for a week?",
+            "[ 1 Bike | Day | Week ]\n[ 1 E-bike | €35 | €160 ]",
+        ),
+    ],
+)
+def test_lists_and_tables_of_documents_stay_whole(question: str, expected: str) -> None:
+    made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
+    (generation,) = made.generate([Request(question, [RULES])])
+    assert generation.finished
+    assert generation.breach is None
+    assert generation.text == expected
+
+
+def test_an_answer_from_documents_keeps_to_the_policy_and_the_budget() -> None:
+    question = "What should I do after a puncture?"
+    other = Source(
+        "# Cars\n\nAfter a puncture, call 112 and wait in the car.\n\nCars are red.", "Cars"
+    )
+    for settings in ({"quote_from": (2,)}, {"max_new_tokens": 90}, {"max_new_tokens": 12}):
+        options: dict[str, Any] = {"quote_bias": 0.0, "max_new_tokens": 256, **settings}
+        (generation,) = engine("gpt2", **options).generate([Request(question, [RULES, other])])
+        answer = generation.read([RULES, other])
+        assert generation.finished
+        assert generation.breach is None
+        assert answer.verified
+        if "quote_from" in settings:
+            assert "call 112" in answer.plain
+
+
+def test_a_document_longer_than_the_context_is_read_in_excerpts() -> None:
+    filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(80))
+    long = Source(f"{filler}\n\n{RULES.text}\n\n{filler}", "Bike hire")
+    made = engine("gpt2", quote_bias=0.0, max_new_tokens=256, context=2_000)
+    prompt = made.prompt("How much is the e-bike for a week?", [long])
+    assert "| E-bike | €35 | €160 |" in prompt.text
+    answer = made.answer("How much is the e-bike for a week?", [long])
+    assert answer.quotes[-1].text == "E-bike | €35 | €160"
+    with pytest.raises(InputError, match="at most"):
+        made.prompt("How much is the e-bike? " * 200, [long])
+
+
 def test_tokens_already_read_are_not_read_again() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     passes = 0
@@ -84,7 +163,7 @@ def test_tokens_are_chosen_if_spans_cannot_be() -> None:
 def test_a_failed_answer_does_not_affect_the_next() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     expected = made.answer(QUESTION, SOURCES)
-    for fatal in (1, 3, 5):
+    for fatal in (1, 2, 3):
         passes = 0
 
         def fail(*_: object, fatal: int = fatal) -> None:

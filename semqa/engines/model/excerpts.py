@@ -1,0 +1,80 @@
+"""Excerpts of documents that are too long for a model's context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.documents import Document, split
+from semqa.engines.extractive import ExtractiveEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from semqa.documents import Passage
+    from semqa.engines.base import Request
+    from semqa.quotes import Source
+
+__all__ = ["LEAST", "Excerpts"]
+
+LEAST = 500
+"""Fewest characters of excerpts that are worth reading."""
+
+_GAP = "…"
+
+
+class Excerpts:
+    """The passages of a request's sources by relevance to its question."""
+
+    def __init__(self, request: Request) -> None:
+        self._sources = request.sources
+        reading = ExtractiveEngine().read_documents(*request)
+        judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
+        chances = np.max([judgement.chances for judgement in judged], axis=0)
+        places: dict[int, list[tuple[int, float]]] = {}
+        for (s, u), chance in zip(reading.found.places, chances.tolist(), strict=True):
+            start = reading.found.sources[s].structure.units[u].start
+            places.setdefault(s, []).append((start, chance))
+        found: list[tuple[float, int, Passage]] = []
+        for s, source in enumerate(self._sources):
+            units = iter(places.get(s, ()))
+            unit = next(units, None)
+            for passage in split(Document("", "txt", source.title, source.text)):
+                best = 0.0
+                while unit is not None and unit[0] < passage.end:
+                    best, unit = max(best, unit[1]), next(units, None)
+                found.append((best, s, passage))
+        self._ranked = sorted(found, key=lambda each: -each[0])
+
+    def within(self, characters: int) -> list[Source]:
+        """Return the sources cut to their best passages, of at most so many characters in all.
+
+        Sources without one of them are blank; the others keep their numbers. Each passage has the
+        lines above it that it needs, such as its heading or the header of its table.
+        """
+        kept: list[list[Passage]] = [[] for _ in self._sources]
+        for _, s, passage in self._ranked:
+            length = passage.end - passage.start + sum(map(len, passage.context))
+            if length <= characters:
+                kept[s].append(passage)
+                characters -= length
+        return [
+            replace(source, text="\n".join(_lines(source.text, passages)))
+            if passages
+            else replace(source, text="", title="")
+            for source, passages in zip(self._sources, kept, strict=True)
+        ]
+
+
+def _lines(text: str, passages: list[Passage]) -> Iterator[str]:
+    at = 0
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        if text[at : passage.start].strip():
+            yield _GAP
+            yield from passage.context
+        yield text[passage.start : passage.end]
+        at = passage.end
+    if text[at:].strip():
+        yield _GAP
