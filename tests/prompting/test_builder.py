@@ -141,3 +141,12 @@ def test_exchanges_that_do_not_fit_are_left_out_the_oldest_first() -> None:
     prompt = builder.build("Who?", SOURCES, SAID, count_tokens=words, limit=one)
     assert list(prompt.history) == SAID[-1:]
     assert prompt.exemplars == ()
+
+
+@pytest.mark.parametrize("name", ["qsum", "qsum-s", "zero-shot"])
+def test_a_model_reads_what_is_above_a_passage(name: str) -> None:
+    row = Source("| E-bike | €35 |", "Hire", context="Prices\nBike | Day")
+    prompt = PromptBuilder(name).build("How much is it?", [row, *SOURCES])
+    for shown in (prompt.text, prompt.messages[-1].content):
+        assert "Source 1: Hire\n(Under: Prices › Bike | Day)\n| E-bike | €35 |" in shown
+        assert "Source 2: White Christmas\nBing" in shown
