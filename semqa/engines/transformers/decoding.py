@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from queue import SimpleQueue
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import (
@@ -21,7 +21,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from semqa.decoding import CopyConstraint, Vocabulary
+from semqa.decoding import Vocabulary
 from semqa.engines.base import Request
 from semqa.engines.cancellation import take
 from semqa.engines.model.hub import quiet_log
@@ -30,6 +30,9 @@ from semqa.engines.model.text import find_stop
 from semqa.engines.options import TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from semqa.decoding import CopyConstraint
 
 
 class GumbelNoise(LogitsProcessor):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.decoding import CopyConstraint, warm_up
+from semqa.decoding import warm_up
 from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Generation, Request
 from semqa.engines.cancellation import POLL_INTERVAL
@@ -24,6 +24,7 @@ from semqa.prompting import Prompt, PromptBuilder
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
+    from semqa.decoding import CopyConstraint
     from semqa.engines.transformers.decoding import TokenStream
     from semqa.engines.transformers.spans import SpanDecoder
 

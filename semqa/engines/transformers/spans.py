@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from inspect import signature
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import torch
 
-from semqa.decoding import CopyConstraint, Vocabulary
 from semqa.engines.base import Request
 from semqa.engines.model.hub import quiet_log
 from semqa.engines.model.spans import ContinuationEncoder, Score, SpanWriter, Tokens, Words
+
+if TYPE_CHECKING:
+    from semqa.decoding import CopyConstraint, Vocabulary
 
 _ROWS = 8
 """Number of continuations scored in one batch; each needs a copy of the cache."""
