@@ -660,15 +660,15 @@ def test_until_when_may_be_answered_by_a_duration() -> None:
 
 def test_padding_is_left_out_rather_than_the_rest_of_a_list() -> None:
     items = [
-        f"damage by {cause} which somehow was " + "not reported at once " * 2 for cause in "abcdef"
+        f"damage by {each} which was {'not reported at once ' * 3}".strip() for each in "abcdefg"
     ]
-    listed = "".join(f"- {item.strip()};\n" for item in items)
-    other = "The dryer warranty is not transferable, and the dryer is not covered abroad. " * 2
-    text = (
-        f"## Dryer\n\n{other}\n\nThe dryer warranty does not cover:\n\n{listed}\n## End\n\nBye.\n"
+    listed = "".join(f"- {item};\n" for item in items)
+    other = (
+        f"The dryer warranty is not transferable, and no dryer is covered {'and so on ' * 7}abroad."
     )
+    text = f"{other}\n\nThe dryer warranty does not cover:\n\n{listed}\n## End\n\nBye.\n"
     found = quotes("What is not covered by the dryer warranty?", text)
-    assert [each for each in found if each.startswith("damage")] == [f"{i.strip()};" for i in items]
+    assert [each for each in found if each.startswith("damage")] == [f"{item};" for item in items]
     assert not any("transferable" in each for each in found)
 
 
@@ -688,7 +688,7 @@ MACHINES = """| Model | Price | Heat-up | Built-in grinder | Taste score |
         ("Which machine scored best for taste?", ["Lucca"]),
         ("which one heats up fastest?", ["Barista"]),
         ("Which machines have a grinder?", ["Barista", "KE-20"]),
-        ("Which machines don't have a grinder?", ["Lucca", "Mini"]),
+        ("Which machines don't come with a grinder?", ["Lucca", "Mini"]),
         ("Which is the cheapest machine with a grinder?", []),
         ("Which is the second cheapest machine?", []),
         ("What is the most that the insurance pays for the price of a burnt house?", []),

@@ -76,7 +76,7 @@ def column_rows(found: Match) -> list[int]:
         ticked = _NO if _NEGATED.search(found.question) else _YES
         columns = [
             column
-            for column in _columns(found, set(question_terms(found.question)))
+            for column in _columns(found, set(question_terms(_NEGATED.sub("", found.question))))
             if _YES_OR_NO.issuperset(column.values())
         ]
         return (

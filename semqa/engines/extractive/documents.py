@@ -491,8 +491,8 @@ def write(
     `numbers` see `layout`.
     """
     kept = choose(reading)
-    if ASKS_HOW.match(reading.found.question):
-        max_words = max_words * 3 // 2  # steps that were left out would mislead
+    if any(each.kind == "item" for each in kept) or ASKS_HOW.match(reading.found.question):
+        max_words = max_words * 3 // 2  # items or steps that were left out would mislead
     while len(kept) > 1 and count_words(kept, sources) > max_words:
         least = min(each.chance for each in kept)
         likelier = [each for each in kept if each.chance > least]
