@@ -76,7 +76,7 @@ class Prompt:
         sha256: digest of the template.
         dropped: number of chosen exemplars that did not fit.
         history: the earlier exchanges in the prompt.
-        sources: the sources as shown in the prompt.
+        sources: the sources that the prompt shows, perhaps in excerpts.
     """
 
     messages: tuple[Message, ...]

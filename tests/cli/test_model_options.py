@@ -86,7 +86,7 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     shown = invoke(*ASK, *RANDOM, "--show-prompt")
     assert shown.stdout == plain.stdout
     assert "prompt" not in plain.stderr
-    assert shown.stderr.startswith("--- prompt qsum 2 ---\n--- system ---\n")
+    assert shown.stderr.startswith("--- prompt qsum 3 ---\n--- system ---\n")
     assert shown.stderr.count("--- user ---") == 3
     assert "Question: Who crossed Antarctica alone?" in shown.stderr
     completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
@@ -98,7 +98,7 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     record = json.loads(invoke(*ASK, *RANDOM, "--json", "--seed", "7").stdout)
     assert record["options"] == {"constraint": "on", "seed": 7}
     prompt = record["prompt"]
-    assert (prompt["template"], prompt["version"]) == ("qsum", "2")
+    assert (prompt["template"], prompt["version"]) == ("qsum", "3")
     assert len(prompt["sha256"]) == 64
     # The question itself is in the file but never among its exemplars.
     assert {e["qid"] for e in prompt["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}

@@ -100,6 +100,7 @@ def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Sp
         version="1",
         sha256="",
         history=prompt.history,
+        sources=prompt.sources,
     )
 
 
