@@ -27,24 +27,38 @@ _NEGATED = re.compile(r"n['’]t\b|\b(?:no|not|without|lacks?|cannot|never)\b", 
 _ORDINAL = re.compile(r"\b(?:second|third|next|two|three|four|five|\d+)\b", re.IGNORECASE)
 _MOST = re.compile(
     r"\b(?:most expensive|best|biggest|costliest|dearest|greatest|heaviest|highest|largest|longest|"
-    r"loudest|most|tallest)\b",
+    r"loudest|(?<!at )most|tallest)\b",
     re.IGNORECASE,
 )
 _LEAST = re.compile(
-    r"\b(?:least expensive|cheapest|fastest|fewest|least|lightest|lowest|quickest|quietest|shortest|"
+    r"\b(?:least expensive|cheapest|fastest|fewest|(?<!at )least|lightest|lowest|quickest|quietest|shortest|"
     r"smallest)\b",
     re.IGNORECASE,
 )
-_COLUMNS = {
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
+
+
+_NEEDED = {
     **dict.fromkeys(
-        ("cheapest", "costliest", "dearest", "expensive"), "price cost fee fare charge"
+        ("cheapest", "costliest", "dearest", "expensive"), _stems("price cost fee fare charge")
     ),
-    **dict.fromkeys(("heaviest", "lightest"), "weight"),
-    **dict.fromkeys(("loudest", "quietest"), "noise sound loudness"),
-    **dict.fromkeys(("longest", "shortest"), "length"),
-    "tallest": "height",
+    "best": _stems("score rating point mark grade"),
 }
-"""Words for the columns in which the rows with these superlatives are found."""
+"""Words of which the column of a superlative must have one: the best price is not the highest."""
+
+_IMPLIED = {
+    **dict.fromkeys(("heaviest", "lightest"), _stems("weight")),
+    **dict.fromkeys(("loudest", "quietest"), _stems("noise sound")),
+    **dict.fromkeys(("longest", "shortest"), _stems("length")),
+    "tallest": _stems("height"),
+}
+"""Words of the column of a superlative, unless the question names another one."""
+
+_RANKS = _stems("rank place position")
+"""Words of columns in which the lowest number is the highest."""
 
 _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
@@ -86,10 +100,12 @@ def column_rows(found: Match) -> list[int]:
         return []
     word = superlative[0].lower().split()[-1]
     terms = set(question_terms(found.question)) - {stem(word), stem("most"), stem("least")}
-    implied = set(map(stem, _COLUMNS.get(word, "").split()))
+    needed = _NEEDED.get(word, frozenset())
     numbers = [
         values
-        for column in _columns(found, terms, implied)
+        for column in _columns(
+            found, terms, needed or _IMPLIED.get(word, frozenset()), bool(needed)
+        )
         if len(values := _numbers(column, timed=word in _FAST)) == len(column) >= LEAST_ROWS
     ]
     if len(numbers) != 1:
@@ -114,11 +130,12 @@ def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
 
 
 def _columns(
-    found: Match, terms: set[str], implied: AbstractSet[str] = frozenset()
+    found: Match, terms: set[str], implied: AbstractSet[str] = frozenset(), needed: bool = False
 ) -> list[dict[int, str]]:
     """Return the columns with most words of a question or implied ones: lower-case cells by row.
 
-    Tables that have other words of the question as well are left out.
+    Tables that have other words of the question as well are left out. If an implied word is
+    `needed`, so are columns without one.
     """
     columns: list[tuple[int, dict[int, str]]] = []
     for header, rows in _tables(found):
@@ -128,7 +145,8 @@ def _columns(
             others = said.union(*names[1:at], *names[at + 1 :])
             shared = len(name & (terms | implied))
             rest = terms - name
-            if at and shared and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
+            wrong = (needed and name.isdisjoint(implied)) or name & _RANKS
+            if at and shared and not wrong and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
                 columns.append((shared, {row: cells[at].lower() for row, cells in rows.items()}))
     most = max((shared for shared, _ in columns), default=0)
     return [column for shared, column in columns if shared == most]
