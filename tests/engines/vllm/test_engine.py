@@ -156,9 +156,8 @@ def test_completions_are_free_greedy_and_the_same_in_a_batch(engine: VllmEngine)
 
 
 def test_invalid_requests_raise_and_the_engine_goes_on(engine: VllmEngine) -> None:
-    long = [Source("word " * 3000)]
     with pytest.raises(InputError, match=r"prompt has 3,\d+ tokens"):
-        engine.answer("Who?", long)
+        engine.answer("word " * 3000, SOURCES)
     with pytest.raises(InputError, match=r"blank"):
         engine.answer(" ", SOURCES)
     with pytest.raises(InputError, match="At least one source"):
