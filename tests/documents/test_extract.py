@@ -403,7 +403,7 @@ def test_a_date_may_be_split_over_lines() -> None:
 def test_a_bullet_below_the_line_belongs_to_it() -> None:
     items = ["wages of our own staff", "work that begins too soon", "debts"]
     found = drawn_pdf(
-        written(72, 720, "We do not pay for these things, whoever asks:"),
+        written(72, 720, "We do not pay for the following:"),
         *[
             part
             for i, item in enumerate(items)

@@ -714,6 +714,12 @@ def test_a_column_without_a_number_in_each_row_tells_no_extreme() -> None:
     assert not column_rows(found)
 
 
+def test_the_highest_rank_is_the_lowest_number() -> None:
+    table = "| Club | Points | Rank |\n| --- | --- | --- |\n| Ayr | 9 | 3 |\n| Bute | 20 | 1 |\n| Coll | 11 | 2 |\n"
+    assert not column_rows(match("Which club has the highest rank?", [Source(table)]))
+    assert column_rows(match("Which club has the most points?", [Source(table)])) == [1]
+
+
 def test_each_part_of_a_question_is_answered() -> None:
     text = f"{CONTRACT}\n## 5. Deposit\n\nThe deposit is £80.\n\nIt falls due on 3 May.\n"
     found = " ".join(quotes("What does the kitchen cost, and how much is the deposit?", text))
@@ -817,6 +823,7 @@ def test_names_may_be_written_in_other_ways() -> None:
     texts = ["The cafe has wi-fi, and its owner is Müller.", "Thanks to the AGM."]
     question = "Does the Café of the Muller family have WiFi, and is H2O there, H2O? Thanks"
     assert missing_names(question, texts) == ["H2O"]
+    assert missing_names("Is a BBQ allowed in the garden, or a FRZ?", texts) == ["FRZ"]
 
 
 def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:

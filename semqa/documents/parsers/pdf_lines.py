@@ -159,13 +159,8 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
                 joined[-1].pop()
             joined[-1] += line
         elif shown and first and first is last and _is_bullet(first, shown[0]):
-            joined[-1] = [
-                *(
-                    each._replace(place=shown[0].place)
-                    for each in (first, first._replace(text=" "))
-                ),
-                *line,
-            ]
+            bullet = first._replace(place=shown[0].place)
+            joined[-1] = [bullet, bullet._replace(text=" "), *line]
             first = shown[0]
         else:
             joined.append(list(line))

@@ -60,7 +60,7 @@ _MIN_CONTENTS_LINES = 4
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
 _LONGEST_HEADING = 200
-_SLOGAN = 8
+_SLOGAN = 15
 """Maximum number of words of a heading that ends in a full stop."""
 
 _ENDS, _GOES_ON = "\x1e", "\x1f"

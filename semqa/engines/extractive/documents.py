@@ -142,13 +142,23 @@ class Reading(NamedTuple):
         return self.judgement.answers or any(part.answers for _, part in self.parts)
 
     @property
+    def judged(self) -> list[Judgement]:
+        """The judgements of the answered parts, or else of the whole question."""
+        return [part for _, part in self.parts if part.answers] or [self.judgement]
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """The highest probability of each unit in these judgements; shape [rows]."""
+        highest: NDArray[np.float64] = np.max([each.chances for each in self.judged], axis=0)
+        return highest
+
+    @property
     def answerable(self) -> float | None:
         """The estimated chance that the documents answer the question, of its answered parts the lowest.
 
         None if only words were compared, unless the kind of answer asked for is missing.
         """
-        judged = [part for _, part in self.parts if part.answers] or [self.judgement]
-        unanswerable = max(judgement.unanswerable for judgement in judged)
+        unanswerable = max(judgement.unanswerable for judgement in self.judged)
         return 1.0 - unanswerable if self.found.by_meaning or unanswerable else None
 
     @property
@@ -383,8 +393,7 @@ class _Rated(NamedTuple):
 
 def _rate_units(reading: Reading) -> dict[int, _Rated]:
     """Return the units of each source by its 1-based number."""
-    judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-    relevance = np.max([judgement.relevance for judgement in judged], axis=0)
+    relevance = np.max([judgement.relevance for judgement in reading.judged], axis=0)
     source_of = np.array([s for s, _ in reading.found.places], dtype=np.intp)
     out = {}
     for s, units in enumerate(reading.found.sources):
@@ -448,14 +457,13 @@ def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quote
 
 def _chosen(reading: Reading) -> list[int]:
     """Return the rows that answer each part of the question."""
-    answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-    return list(dict.fromkeys(row for judgement in answered for row in select(judgement.chances)))
+    chosen = (row for judgement in reading.judged for row in select(judgement.chances))
+    return list(dict.fromkeys(chosen))
 
 
 def contenders(reading: Reading, sources: Sequence[Source]) -> dict[int, str]:
     """Return the rows that a language model may choose from, likeliest first, as marked text."""
-    judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-    chances = np.max([judgement.chances for judgement in judged], axis=0)
+    chances = reading.chances
     order = np.argsort(-chances, kind="stable")[:MOST_CONTENDERS].tolist()
     places = reading.found.places
     out = {}

@@ -65,8 +65,8 @@ class ModelEngine:
             self.options.check_sources(len(request.sources))
 
 
-_LONGEST_TOKENS = 6
-"""Characters per token of prose that is cheap to encode; longer excerpts are not tried."""
+_MOST_PER_TOKEN = 6
+"""Maximum number of characters per token of prose; excerpts that need more are not tried."""
 
 
 class LocalEngine(ModelEngine):
@@ -104,7 +104,7 @@ class LocalEngine(ModelEngine):
 
         excerpts = Excerpts(request)
         length = sum(len(source.text) for source in request.sources)
-        characters = min(length, _LONGEST_TOKENS * self._most)
+        characters = min(length, _MOST_PER_TOKEN * self._most)
         while characters >= LEAST:
             characters = characters * 3 // 4
             shown = excerpts.within(characters)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from semqa.documents import Document, split
 from semqa.engines.extractive import ExtractiveEngine
 
@@ -31,10 +29,8 @@ class Excerpts:
     def __init__(self, request: Request) -> None:
         self._sources = request.sources
         reading = ExtractiveEngine().read_documents(*request)
-        judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-        chances = np.max([judgement.chances for judgement in judged], axis=0)
         places: dict[int, list[tuple[int, float]]] = {}
-        for (s, u), chance in zip(reading.found.places, chances.tolist(), strict=True):
+        for (s, u), chance in zip(reading.found.places, reading.chances.tolist(), strict=True):
             start = reading.found.sources[s].structure.units[u].start
             places.setdefault(s, []).append((start, chance))
         found: list[tuple[float, int, Passage]] = []
