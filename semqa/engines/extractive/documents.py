@@ -502,9 +502,7 @@ def write(
     if any(each.kind == "item" for each in kept) or ASKS_HOW.match(reading.found.question):
         max_words = max_words * 3 // 2  # items or steps that were left out would mislead
     while len(kept) > 1 and count_words(kept, sources) > max_words:
-        least = min(each.chance for each in kept)
-        likelier = [each for each in kept if each.chance > least]
-        kept = likelier or kept[:-1]
+        kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(WORD.finditer(text, kept[0].start, kept[0].end))

@@ -8,6 +8,8 @@ import pytest
 
 from semqa import InputError, Source
 from semqa.engines import Request
+from semqa.engines.model.excerpts import Excerpts
+from semqa.engines.model.spans import SpanWriter
 from semqa.engines.transformers import TransformersOptions
 from semqa.quotes import ABSTENTION
 from tests.engines.transformers.tiny_engine import BRIDGE, engine
@@ -115,6 +117,31 @@ def test_an_answer_from_documents_keeps_to_the_policy_and_the_budget() -> None:
         assert answer.verified
         if "quote_from" in settings:
             assert "call 112" in answer.plain
+        if settings == {"max_new_tokens": 90}:  # whole lines rather than the beginning of all
+            assert {quote.text[-1] for quote in answer.quotes} == {"."}
+
+
+def test_the_models_preference_decides_between_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    adults, guided = "A visit costs €5 for adults.", "A visit with a guide costs €9."
+    visits = Source(f"# Fees\n\n{adults}\n\n{guided}\n\nDogs are free.")
+    for line in (adults, guided):
+
+        def prefer(_self: object, texts: list[str], *_: object, line: str = line) -> Any:
+            yield from ()
+            return [[0.0] * len(texts), [200.0 * (line in text) for text in texts]]
+
+        monkeypatch.setattr(SpanWriter, "_score_starts", prefer)
+        made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
+        assert made.answer("What does a visit cost?", [visits]).plain == line
+
+
+def test_an_excerpt_has_the_headings_above_it() -> None:
+    filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(20))
+    long = Source(f"# Port\n\n## Weather\n\n{filler}\n\nThe ferry leaves at noon.\n\n{filler}")
+    (shown,) = Excerpts(Request("When does the ferry leave?", [long])).within(1_500)
+    assert shown.text.startswith("…\nPort\nWeather\n")
+    assert "The ferry leaves at noon." in shown.text
+    assert len(shown.text) < 1_600
 
 
 def test_a_document_longer_than_the_context_is_read_in_excerpts() -> None:
