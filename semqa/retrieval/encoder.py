@@ -356,8 +356,11 @@ class NumpyBert:
         )
 
     def _linear(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = states @ self._weights[f"{name}.weight"].T
-        return found + self._weights[f"{name}.bias"]
+        weight = self._weights[f"{name}.weight"]
+        # One product of matrices, because numpy would compute a small one for each text.
+        found: NDArray[np.float32] = states.reshape(-1, weight.shape[1]) @ weight.T
+        found += self._weights[f"{name}.bias"]
+        return found.reshape(*states.shape[:-1], len(weight))
 
     def _normed(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         centred = states - states.mean(axis=-1, keepdims=True)
