@@ -192,8 +192,6 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     # vLLM reads these at import; the user's own values are kept.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    # The engine is started in a thread, and a process with threads must not be forked.
-    os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
     if files.on_disk_only:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     with quiet():
