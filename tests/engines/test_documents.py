@@ -78,6 +78,13 @@ def quotes(question: str, *texts: str, encoder: str = "none") -> list[str]:
     return [quote.text for quote in answer.quotes]
 
 
+def plain(question: str, text: str) -> str:
+    answer = engine("none").attempt(question, [Source(text)])
+    assert answer is not None
+    assert answer.verified
+    return answer.plain
+
+
 def test_a_row_is_quoted_with_the_header_of_its_table() -> None:
     found = quotes("When is the hall open on Sunday?", CONTRACT)
     assert "Day | Open" in found
@@ -1052,11 +1059,26 @@ def test_dashes_alone_are_no_content() -> None:
     assert [units.texts[i] for i in units.content] == ["The fee is £5.", "Ada"]
 
 
-def test_square_brackets_split_a_quote() -> None:
+def test_square_brackets_stand_between_quotes() -> None:
     text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
     assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]
-    linked = "# Fees\n\nThe fee [1] is [40](/a) or [5] 60.\n\nPay early."
-    assert quotes("What is the fee?", linked) == ["The fee", "is", "40", "(/a) or", "60."]
+    assert plain("What is the fee?", text) == "The fee [per year] is 40 euros."
+    linked = "# Fees\n\nThe fee[1] is [40](/a) or [5] 60 `eur[0]`.\n\nPay early."
+    assert plain("What is the fee?", linked) == "The fee is 40 (/a) or 60 `eur[0]`."
+
+
+def test_a_box_is_shown_as_ticked_or_empty() -> None:
+    text = (
+        "# Inspection\n\n- [x] Smoke alarms tested\n- [ ] Boiler serviced\n- Windows: [X] clean\n"
+    )
+    assert plain("Were the smoke alarms tested?", text) == "☑ Smoke alarms tested"
+    assert plain("Was the boiler serviced?", text) == "☐ Boiler serviced"
+    assert plain("Are the windows clean?", text) == "Windows: ☑ clean"
+
+
+def test_a_quote_has_no_marks_of_bold_around_it() -> None:
+    text = "# Grants\n\nWe give 5.\n\n**Applications close on 3 May.** *Late ones* are not read."
+    assert quotes("When do applications close?", text)[0] == "Applications close on 3 May."
 
 
 def test_a_row_with_many_blanks_is_quoted_quickly() -> None:

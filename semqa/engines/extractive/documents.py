@@ -471,7 +471,7 @@ def contenders(reading: Reading, sources: Sequence[Source]) -> dict[int, str]:
         s, u = places[row]
         if chances[row] >= CONTENDS * float(chances.max()):
             unit = quoted_unit(reading.found.sources[s], s + 1, u, 0.0)
-            out[row] = layout([unit], sources, canonical_mark, numbers=False)
+            out[row] = layout([unit], sources, canonical_mark, signs=False)
     return {row: text for row, text in out.items() if text}
 
 
@@ -490,13 +490,13 @@ def weigh(reading: Reading, log_odds: Mapping[int, float]) -> Reading:
 
 
 def write(
-    reading: Reading, sources: Sequence[Source], max_words: int, *, numbers: bool = True
+    reading: Reading, sources: Sequence[Source], max_words: int, *, signs: bool = True
 ) -> str:
     """Write an answer as marked text: paragraphs, lists and tables, grouped by source.
 
     Titles are quoted if the answer has more than one; passages of one document share a title. At
     least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units. For
-    `numbers` see `layout`.
+    `signs` see `layout`.
     """
     kept = choose(reading)
     if any(each.kind == "item" for each in kept) or ASKS_HOW.match(reading.found.question):
@@ -512,4 +512,4 @@ def write(
             count -= 1
         if kept[0].kind == "item":
             kept = [kept[0]._replace(kind="sentence")]  # a single item is not a list
-    return layout(kept, sources, canonical_mark, numbers=numbers)
+    return layout(kept, sources, canonical_mark, signs=signs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,9 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERED", "WORD", "Quoted", "count_words", "layout", "quoted_unit"]
 
-_BRACKETS = re.compile(r"[\[\]]+")
 _NOTE = re.compile(r"\[(?:[^\w\[\]:]|[\d_])*\](?!\()")
 """The mark of a note, such as [1], but not the text of a link or the time of a message."""
+_BETWEEN = re.compile(
+    r"(?P<box>(?<!\S)\[[ xX]?\](?=\s+\w))"
+    rf"|(?P<note>{_NOTE.pattern})"
+    r"|(?P<link>\[(?=[^\[\]]*\]\()|\](?=\())"
+    r"|[\[\]]"
+)
+"""What stands between quotes: boxes to tick, marks of notes, brackets of links, other brackets."""
 
 WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
@@ -29,6 +36,9 @@ _ITEM_NUMBER = re.compile(r"(\d{1,3})[.)]\s+(?=.*\w)", re.DOTALL)
 
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
 """The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
+
+_EMPHASIS = re.compile(r"(\*\*|__|[*_])(?=[^\s*_])((?:(?!\1).)*)(?<![\s*_])\1", re.DOTALL)
+"""A text that is all bold or all italic."""
 
 
 class Quoted(NamedTuple):
@@ -52,13 +62,15 @@ class Quoted(NamedTuple):
 
 
 def quoted_unit(units: Units, number: int, u: int, chance: float) -> Quoted:
-    """Return a unit of the source with this 1-based number, without its bullet or outer bars."""
+    """Return a unit of the source with this 1-based number, without its bullet, outer bars or emphasis."""
     unit, text = units.structure.units[u], units.structure.text
     start, end = unit.start, unit.end
     if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
         start, end = outer.span(1)
     elif bullet := _BULLET.match(text, start, end):
         start = bullet.end()
+    if inner := _EMPHASIS.fullmatch(text, start, end):
+        start, end = inner.span(2)
     return Quoted(number, start, end, unit.kind, unit.group, chance)
 
 
@@ -72,15 +84,15 @@ def layout(
     sources: Sequence[Source],
     mark: Callable[[int, str], str],
     *,
-    numbers: bool = True,
+    signs: bool = True,
 ) -> str:
     """Return the text of an answer, with each quote as `mark` writes it for its source and words.
 
-    With `numbers`, those of a list that is quoted from its beginning stand before the quotes;
-    otherwise they are quoted as well.
+    With `signs`, these stand outside quotes: the numbers of a list that is quoted from its beginning,
+    square brackets, and boxes to tick. Otherwise the numbers are quoted, and the rest is left out.
     """
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
-    numbered = _numbered_from_one(quoted, sources) if numbers else set()
+    numbered = _numbered_from_one(quoted, sources) if signs else set()
     lines: list[str] = []
     last: Quoted | None = None
     joined = _joined(quoted, sources)
@@ -91,9 +103,8 @@ def layout(
         text = sources[each.source - 1].text[each.start : each.end]
         in_order = each.kind == "item" and (each.source, each.group) in numbered
         number = _ITEM_NUMBER.match(text) if in_order else None
-        marks = " ".join(
-            mark(each.source, part)
-            for part in _quotable_parts(text[number.end() if number else 0 :])
+        marks = _with_marks(
+            text[number.end() if number else 0 :], partial(mark, each.source), signs
         )
         if not marks:
             continue
@@ -131,17 +142,43 @@ def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> s
     }
 
 
-def _quotable_parts(text: str) -> list[str]:
-    """Split a text at square brackets, which a quote must not contain; leave out marks of notes."""
-    for each in (_NOTE.sub("[]", text), text):
-        parts = [part.strip() for part in _BRACKETS.split(each)]
-        if said := [part for part in parts if any(map(str.isalnum, part))]:
-            return said
-    return []
+def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
+    """Return a text as quotes; empty if it says nothing.
+
+    With `signs`, square brackets stand between the quotes, but for those of notes and links, and
+    boxes are shown as ☐ and ☑.
+    """
+    only_notes = not any(map(str.isalnum, _NOTE.sub("", text)))
+    out, at, said = "", 0, False
+    while True:
+        match = _BETWEEN.search(text, at)
+        part = text[at : match.start() if match else len(text)]
+        if part[:1].isspace() and out:
+            out = f"{out.rstrip()} "
+        words = part.strip()
+        if any(map(str.isalnum, words)):
+            out, said = out + mark(words), True
+        elif signs:
+            out += words
+        if words and part[-1].isspace():
+            out += " "
+        if match is None:
+            return out.strip() if said else ""
+        at, between = match.end(), match[0]
+        if match["box"]:
+            between = "☑" if between[1] in "xX" else "☐"
+        elif match["link"]:
+            between = "" if between == "[" else " "
+        elif match["note"]:
+            in_code = text.count("`", 0, match.start()) % 2
+            between = ""
+            if only_notes or in_code:
+                at, between = match.start() + 1, "["
+        out = out + between if signs and between != " " else f"{out.rstrip()} "
 
 
 def _quotable(title: str) -> bool:
-    return any(map(str.isalnum, title)) and not _BRACKETS.search(title) and title == title.strip()
+    return any(map(str.isalnum, title)) and not set("[]") & set(title) and title == title.strip()
 
 
 def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:

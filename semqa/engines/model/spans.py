@@ -423,7 +423,7 @@ class SpanWriter:
         """Return the answer from documents, with fewer words if it exceeds the token budget."""
         words = DEFAULT_MAX_WORDS
         while True:
-            text = documents.write(reading, self._request.sources, words, numbers=False)
+            text = documents.write(reading, self._request.sources, words, signs=False)
             tokens = self._encode(text)
             if self._budget is None or words == 1 or (tokens and len(tokens) < self._budget):
                 return text
