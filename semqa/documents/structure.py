@@ -118,6 +118,8 @@ _GOES_ON = re.compile(
 """Words that hardly a sentence or heading ends with."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
+STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
+"""Text that is struck through."""
 _STOP = re.compile(
     r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
 )
@@ -194,13 +196,13 @@ class Structure:
 
 
 def plain(text: str) -> str:
-    r"""Return a text on one line, without Markdown markup.
+    r"""Return a text on one line, without Markdown markup and what is struck through.
 
     Example:
-        >>> plain("**Night.** The fan\n runs | low |")
+        >>> plain("**Night.** The fan\n runs | ~~high~~ low |")
         'Night. The fan runs low'
     """
-    return " ".join(_MARKS.sub(" ", text).split())
+    return " ".join(_MARKS.sub(" ", STRUCK.sub(" ", text)).split())
 
 
 def split_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

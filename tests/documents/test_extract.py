@@ -69,6 +69,49 @@ def test_hidden_elements_are_left_out() -> None:
     )
 
 
+def test_text_that_is_struck_through_is_left_out() -> None:
+    page = (
+        "<p>The fee is <del>30</del> <ins>25</ins>.</p><p>Open at <s>8</s> 9.</p>"
+        '<p style="text-decoration: line-through">Closed.</p>'
+    )
+    assert extract("a.html", page.encode()).text == "The fee is 25.\n\nOpen at 9."
+    assert extract("a.md", b"The fee is ~~30~~ 25.").text == "The fee is 25."
+    made = python_docx.Document()
+    paragraph = made.add_paragraph("The fee is ")
+    paragraph.add_run("30").font.strike = True
+    paragraph.add_run(" 25.").font.strike = False
+    assert read_word(made).text == "The fee is 25."
+
+
+def test_boxes_are_ticked_or_empty() -> None:
+    page = '<ul><li><input type="checkbox" checked> Tested</li><li><input type="checkbox">Served'
+    assert extract("a.html", page.encode()).text == "- ☑ Tested\n- ☐ Served"
+    signs = (
+        '<w:sym w:font="Wingdings" w:char="F0FE"/>',
+        '<w:sym w:font="Wingdings" w:char="F0A8"/>',
+        '<w:fldChar><w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox></w:ffData></w:fldChar>',
+        '<w:fldChar><w:ffData><w:checkBox><w:default w:val="0"/></w:checkBox></w:ffData></w:fldChar>',
+    )
+    body = "".join(makers.paragraph("Tested ", f"<w:r>{sign}</w:r>") for sign in signs)
+    found = extract("a.docx", makers.docx_xml(body))
+    assert found.text.split("\n\n") == ["Tested ☑", "Tested ☐"] * 2
+
+
+def test_a_picture_alone_in_a_cell_is_its_description() -> None:
+    cells = '<img alt="Yes">', '<i aria-label="No"></i>', "<svg><title>Some</title></svg>", "12"
+    row = "".join(f"<td>{cell}</td>" for cell in cells)
+    found = extract("a.html", f"<table><tr><th>A<th>B<th>C<th>D<tr>{row}</table>".encode())
+    assert found.text.endswith("| Yes | No | Some | 12 |")
+
+
+def test_numbers_above_the_line_do_not_join_those_on_it() -> None:
+    page = "<p>10<sup>-6</sup> m<sup>2</sup> on the 1<sup>st</sup> of May</p>"
+    assert extract("a.html", page.encode()).text == "10⁻⁶ m² on the 1st of May"
+    made = python_docx.Document()
+    made.add_paragraph("10").add_run("6").font.superscript = True
+    assert read_word(made).text == "10⁶"
+
+
 def test_lists_of_a_page_keep_their_numbers_and_levels() -> None:
     page = (
         "<p>You need:</p><ol start=3><li>a key<li><p>a lamp</p><p>and oil</p>"
@@ -580,10 +623,10 @@ def test_the_first_of_several_main_headings_is_no_title() -> None:
 def test_the_mark_of_a_note_is_no_part_of_a_word(note: str) -> None:
     page = "<p>Up to 1,200 starts<sup>1</sup> on 5 m<sup>1</sup> or 10<sup>1</sup>.</p>"
     found = extract("a.html", f"{page}{note}".encode()).text
-    assert found == "Up to 1,200 starts on 5 m1 or 101.\n\n1 Whichever is first."
-    assert "starts1" in extract("a.html", page.encode()).text
+    assert found == "Up to 1,200 starts on 5 m¹ or 10¹.\n\n1 Whichever is first."
+    assert "starts¹" in extract("a.html", page.encode()).text
     powers = "<h2>2 Squares</h2><p>A field of 40 metres<sup>2</sup>; (a + b)<sup>2</sup>.</p>"
-    assert "40 metres2; (a + b)2." in extract("a.html", powers.encode()).text
+    assert "40 metres²; (a + b)²." in extract("a.html", powers.encode()).text
 
 
 @pytest.mark.parametrize("other", ["<h1><img src=a.png></h1>", "<h1>The  harbour</h1>"])
@@ -849,7 +892,7 @@ def test_notices_and_links_around_a_page_are_left_out() -> None:
         "<footer><ul><li><a href=/jobs>Jobs</a><li><a href=/law>Law</a></ul><p>2 Mill Lane</p></footer>"
     )
     text = extract("a.html", page.encode()).text.replace("\n\nLong text.", "")
-    assert text == ("A card costs £12. Rooms have 20 m2.\n\n- Form A\n- Form B\n\n2 Mill Lane")
+    assert text == ("A card costs £12. Rooms have 20 m².\n\n- Form A\n- Form B\n\n2 Mill Lane")
 
 
 def test_links_of_a_page_with_a_menu_are_kept() -> None:

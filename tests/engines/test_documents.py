@@ -1076,6 +1076,14 @@ def test_a_box_is_shown_as_ticked_or_empty() -> None:
     assert plain("Are the windows clean?", text) == "Windows: ☑ clean"
 
 
+def test_text_that_is_struck_through_answers_nothing() -> None:
+    text = (
+        "# Pool\n\nThe fee is ~~£30~~ £25 per month.\n\n~~Open on Sundays.~~\n\nDogs pay nothing."
+    )
+    assert plain("What is the fee?", text) == "The fee is £25 per month."
+    assert engine("none").attempt("Is it open on Sundays?", [Source(text)]) is None
+
+
 def test_a_quote_has_no_marks_of_bold_around_it() -> None:
     text = "# Grants\n\nWe give 5.\n\n**Applications close on 3 May.** *Late ones* are not read."
     assert quotes("When do applications close?", text)[0] == "Applications close on 3 May."

@@ -8,7 +8,7 @@ import zipfile
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.plain import numeral, table_lines
+from semqa.documents.parsers.plain import numeral, superscript, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_DELETED = frozenset([f"{_W}del", f"{_W}moveFrom", _FALLBACK, f"{_W}pPr", f"{_W}rPr"])
-"""Elements to skip: deleted text, fallback versions, properties."""
+_DELETED = frozenset([f"{_W}del", f"{_W}moveFrom"])
+_NO_TEXT = frozenset([_FALLBACK, f"{_W}pPr", f"{_W}rPr"])
+"""Elements to skip: deleted text; fallback versions and properties."""
+
+_GONE = "\0"
+"""Stands for deleted text, because the spaces around it are one."""
+
+_STRUCK = (f"{_W}rPr/{_W}strike", f"{_W}rPr/{_W}dstrike")
+_OFF = ("0", "false", "off")
+_WINGDINGS = {"F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0FC": "✓", "F0FB": "✗"}
+"""The signs of a font that Word uses for boxes to tick."""
 
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "\u2011"}
 _NO_TITLE = "Word Document"
@@ -152,8 +161,10 @@ class _Text:
         for event, element in walk:
             tag = element.tag
             if event == "start":
-                if tag in _DELETED:
+                if tag in _NO_TEXT or _is_deleted(element):
                     walk.skip_subtree()
+                    if paragraphs and tag not in _NO_TEXT:
+                        paragraphs[-1].append(_GONE)
                 elif tag == f"{_W}p":
                     paragraphs.append([])
                 elif tag == f"{_W}tbl" and (lines := self._table(element)):
@@ -161,7 +172,8 @@ class _Text:
                     notes += self._notes_of(element)
                     walk.skip_subtree()
             elif tag == f"{_W}p":
-                lines = [line.strip() for line in "".join(paragraphs.pop()).split("\n")]
+                text = _without_gaps("".join(paragraphs.pop()))
+                lines = [line.strip() for line in text.split("\n")]
                 if any(lines):
                     block = self._paragraph(element, "\n".join(lines).strip())
                     blocks += [*(_due(notes) if not block[0] else ()), block]
@@ -234,7 +246,7 @@ class _Text:
         parts: list[str] = []
         walk = self._etree.iterwalk(cell, events=("start", "end"))
         for event, element in walk:
-            if event == "start" and element.tag in _DELETED:
+            if event == "start" and (element.tag in _NO_TEXT or _is_deleted(element)):
                 walk.skip_subtree()
             elif event == "end":
                 parts.append(" " if element.tag == f"{_W}p" else _shown(element))
@@ -328,8 +340,30 @@ def _level(name: str, outline: str) -> int:
     return min(int(outline) + 1, 6) if outline in set("012345678") else 0
 
 
+def _without_gaps(text: str) -> str:
+    return text.replace(f" {_GONE} ", " ").replace(_GONE, "")
+
+
+def _is_deleted(element: Any) -> bool:
+    """Whether an element is deleted text, or text that is struck through."""
+    if element.tag != f"{_W}r":
+        return element.tag in _DELETED
+    marks = (element.find(path) for path in _STRUCK)
+    return any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks)
+
+
 def _shown(element: Any) -> str:
-    return (element.text or "") if element.tag == f"{_W}t" else _CHARACTERS.get(element.tag, "")
+    """Return the text of an element itself."""
+    if element.tag == f"{_W}t":
+        raised = _value([element.getparent().find(f"{_W}rPr")], "vertAlign") == "superscript"
+        return superscript(element.text or "") if raised else element.text or ""
+    if element.tag == f"{_W}sym":
+        return _WINGDINGS.get(element.get(f"{_W}char", "").upper(), "")
+    if element.tag == f"{_W}checkBox":  # of a form
+        given = element.find(f"{_W}checked")
+        given = element.find(f"{_W}default") if given is None else given
+        return "☐" if given is None or given.get(f"{_W}val") in _OFF else "☑"
+    return _CHARACTERS.get(element.tag, "")
 
 
 def _value(parents: Iterable[Any], tag: str) -> str:

@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents.document import clean
-from semqa.documents.parsers.plain import decode, numeral, table_lines
+from semqa.documents.parsers.plain import decode, numeral, superscript, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -33,7 +33,7 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}\?>")
 
 _HIDDEN_TAGS = (
     "script style template noscript svg math iframe object embed canvas head nav select textarea "
-    "button audio video map datalist"
+    "button audio video map datalist del s strike"
 )
 _HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 _CELLS = frozenset(["td", "th"])
@@ -193,6 +193,7 @@ class _Text:
         self._cookies = _cookie_notices(root)
         self._around = _around_heading(root)
         _drop_note_marks(root)
+        _write_signs(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
@@ -249,7 +250,7 @@ class _Text:
 
     def _grid_lines(self, cells: Sequence[Sequence[Any]]) -> list[str]:
         """Return the lines of a numbered list or table made of other elements."""
-        rows = [[self._line(cell) for cell in row] for row in cells]
+        rows = [[self._line(cell) or _label(cell) for cell in row] for row in cells]
         if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
             return [f"{row[0]}. {' '.join(row[1:])}" for row in rows]
         first, *others = (row[0].getparent().get("class") for row in cells)
@@ -282,7 +283,7 @@ class _Text:
             )
             for cell in cells:
                 carry()
-                text = self._line(cell)
+                text = self._line(cell) or _label(cell)
                 columns = min(_whole(cell.get("colspan"), 1) or 1, _MAX_COLUMNS)
                 if len(cells) == 1 and not texts:
                     columns = 1
@@ -435,6 +436,7 @@ def _is_hidden(element: Any) -> bool:
             and not (element.tag == "button" and _is_section_title(element, "button"))
         )
         or (element.get("hidden") not in (None, "until-found") and not panel)
+        or "line-through" in element.get("style", "")
         or element.get("role") in _ROLES
         or (element.get("aria-hidden") == "true" and _is_decoration(element))
         or (element.tag in _BLOCKS and _is_around_text(element))
@@ -624,6 +626,26 @@ def _drop_note_marks(root: Any) -> None:
             mark.text = None
 
 
+def _write_signs(root: Any) -> None:
+    """Write boxes to tick, and superscript numbers as in "10⁶" but not at the start of a note."""
+    for each in root.iter("input"):
+        if each.get("type", "").lower() in ("checkbox", "radio"):
+            sign = "☐" if each.get("checked") is None else "☑"
+            each.tail = f" {sign} {each.tail or ''}"
+    for each in root.iter("sup"):
+        if each.getprevious() is not None or (each.getparent().text or "").strip():
+            each.text = superscript(each.text or "")
+
+
+def _label(cell: Any) -> str:
+    """Return what a cell without visible text shows: the description of a picture or sign."""
+    for each in islice(cell.iterdescendants(), _MOST_IN_CELL):
+        for name in ("alt", "aria-label", "title"):
+            if label := each.get(name, "").strip():
+                return str(label)
+    return "".join(cell.itertext("title", "span")).strip()
+
+
 def _is_longer(element: Any, most: int) -> bool:
     """Whether an element has more than `most` characters of text, without white space."""
     length = 0
@@ -729,7 +751,8 @@ def parse_markdown(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: A
     front, source = _front_matter(source)
     if len(source) > MAX_MARKDOWN_LENGTH:
         return front, source, ()
-    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_NESTING}).enable("table")
+    parser = library.MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_NESTING})
+    parser.enable(["table", "strikethrough"])
     tokens = parser.parse(source)
     if max((token.level for token in tokens), default=0) >= MAX_MARKDOWN_NESTING - 2:
         return front, source, ()  # the parser drops what is nested deeper

@@ -50,6 +50,19 @@ def numeral(number: int, style: str) -> str:
     return text.upper() if style.isupper() else text
 
 
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+
+
+def superscript(text: str) -> str:
+    """Return a number in superscript, because "m2" and "106" mean something else; other text as it is.
+
+    Example:
+        >>> superscript("-6"), superscript("th")
+        ('⁻⁶', 'th')
+    """
+    return text.translate(_RAISED) if text.strip("+-−").isdecimal() else text
+
+
 def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> list[str]:
     """Return a Markdown table as lines. If there are several rows with text, the first is the header.
 

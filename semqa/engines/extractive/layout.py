@@ -8,6 +8,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.documents.structure import STRUCK
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -16,15 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERED", "WORD", "Quoted", "count_words", "layout", "quoted_unit"]
 
-_NOTE = re.compile(r"\[(?:[^\w\[\]:]|[\d_])*\](?!\()")
-"""The mark of a note, such as [1], but not the text of a link or the time of a message."""
+_NOTE = re.compile(r"\[(?!0\])(?:[^\w\[\]:]|[\d_])*\](?!\()")
+"""The mark of a note, such as [1], but not an index, the text of a link or the time of a message."""
 _BETWEEN = re.compile(
     r"(?P<box>(?<!\S)\[[ xX]?\](?=\s+\w))"
     rf"|(?P<note>{_NOTE.pattern})"
+    rf"|(?P<struck>{STRUCK.pattern})"
     r"|(?P<link>\[(?=[^\[\]]*\]\()|\](?=\())"
     r"|[\[\]]"
 )
-"""What stands between quotes: boxes to tick, marks of notes, brackets of links, other brackets."""
+"""What is not quoted: boxes to tick, marks of notes, text struck through, brackets of links, other
+brackets."""
 
 WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
@@ -145,8 +149,8 @@ def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> s
 def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
     """Return a text as quotes; empty if it says nothing.
 
-    With `signs`, square brackets stand between the quotes, but for those of notes and links, and
-    boxes are shown as ☐ and ☑.
+    Text that is struck through is left out. With `signs`, square brackets stand between the quotes,
+    but for those of notes and links, and boxes are shown as ☐ and ☑.
     """
     only_notes = not any(map(str.isalnum, _NOTE.sub("", text)))
     out, at, said = "", 0, False
@@ -165,7 +169,9 @@ def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
         if match is None:
             return out.strip() if said else ""
         at, between = match.end(), match[0]
-        if match["box"]:
+        if match["struck"]:
+            between = ""
+        elif match["box"]:
             between = "☑" if between[1] in "xX" else "☐"
         elif match["link"]:
             between = "" if between == "[" else " "
