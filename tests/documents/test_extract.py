@@ -1041,7 +1041,16 @@ def test_a_note_mark_is_no_text_and_does_not_end_its_line() -> None:
     price = "BT /F1 12 Tf 72 700 Td (It costs 3.) Tj 4 Ts /F1 7 Tf (99) Tj 0 Ts /F1 12 Tf"
     assert drawn_pdf(f"{price} ( a day.) Tj ET") == "It costs 3.99 a day."
     area = "BT /F1 12 Tf 72 700 Td (rooms of 45 m) Tj 4 Ts /F1 7 Tf (2) Tj 0 Ts /F1 12 Tf"
-    assert drawn_pdf(f"{area} (. Ask first.) Tj ET") == "rooms of 45 m2. Ask first."
+    assert drawn_pdf(f"{area} (. Ask first.) Tj ET") == "rooms of 45 m². Ask first."
+
+
+def test_a_power_that_a_browser_printed_stays_in_its_line() -> None:
+    power = written(118, 704, "-6", 10), written(127, 700, " grams of chlorine.")
+    found = drawn_pdf(written(72, 700, "It has 10"), *power)
+    assert found == "It has 10⁻⁶ grams of chlorine."
+    note = written(72, 640, "1", 10), written(80, 636, "Over 18 on the day.")
+    found = drawn_pdf(written(72, 700, "Adults pay more."), *note)
+    assert found == "Adults pay more.\nOver 18 on the day."
 
 
 def test_the_marks_of_a_note_are_no_text_where_they_are_smaller_lines() -> None:

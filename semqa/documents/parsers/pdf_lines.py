@@ -11,7 +11,7 @@ from itertools import dropwhile, groupby, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.documents.document import clean
-from semqa.documents.parsers.plain import table_lines
+from semqa.documents.parsers.plain import superscript, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ _MAX_LABELS = 2
 _FIGURE = re.compile(r"\d|^[-–—]?$")
 """A number, or an empty cell."""
 
-_MARK = re.compile(r"\d{1,2}|[*†‡§]{1,2}")
+_MARK = re.compile(r"[-−–+]?\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
 
 _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
@@ -140,7 +140,7 @@ def page_lines(
 
 
 def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
-    """Join the lines that PDFium splits after a bullet, or before or after a superscript or subscript."""
+    """Join the lines that PDFium splits after a bullet, and before or after superscripts or subscripts."""
     joined: list[list[_Letter]] = []
     first = last = None  # the first letter of the last line in `joined`, and its last one
     for line in lines:
@@ -152,7 +152,7 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
             and shown[0].left > last.left
             and (
                 _is_mark(shown, first)
-                or (last.size < 0.8 * first.size and abs(first.place - shown[0].place) < 1)
+                or (last.size < 0.9 * first.size and abs(first.place - shown[0].place) < 1)
             )
         ):
             while joined[-1] and joined[-1][-1].text.isspace():
@@ -161,6 +161,9 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
         elif shown and first and first is last and _is_bullet(first, shown[0]):
             bullet = first._replace(place=shown[0].place)
             joined[-1] = [bullet, bullet._replace(text=" "), *line]
+            first = shown[0]
+        elif shown and last and last.left < shown[0].left and _is_mark(joined[-1], shown[0]):
+            joined[-1] = [*joined[-1], last._replace(text=" "), *line]  # the start of a note
             first = shown[0]
         else:
             joined.append(list(line))
@@ -201,8 +204,8 @@ def _is_bullet(letter: _Letter, after: _Letter) -> bool:
 
 def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
     """Whether a line is a superscript or subscript of the line that begins with `base`."""
-    text = "".join(each.text for each in line)
-    small = line[0].size < 0.8 * base.size and abs(line[0].place - base.place) < base.size / 2
+    text = "".join(each.text for each in line).strip()
+    small = line[0].size < 0.9 * base.size and abs(line[0].place - base.place) < base.size / 2
     return small and _MARK.fullmatch(text) is not None
 
 
@@ -509,7 +512,10 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
         price = len(mark) > 1 and _BEFORE_CENTS.search(text)
         begins = not text and part[-1:].isspace()  # the mark before the note itself
         note = _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)) and not price
-        text += part[len(part.rstrip()) :] if note else part
+        if note:
+            text += part[len(part.rstrip()) :]
+        else:
+            text += superscript(part) if mark and not price else part
     text = text.translate(LIGATURES)
     if any(
         box.right <= left < box.right + size

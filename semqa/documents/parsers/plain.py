@@ -50,7 +50,7 @@ def numeral(number: int, style: str) -> str:
     return text.upper() if style.isupper() else text
 
 
-_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 
 
 def superscript(text: str) -> str:
@@ -60,7 +60,7 @@ def superscript(text: str) -> str:
         >>> superscript("-6"), superscript("th")
         ('⁻⁶', 'th')
     """
-    return text.translate(_RAISED) if text.strip("+-−").isdecimal() else text
+    return text.translate(_RAISED) if text.strip(" +-−–").isdecimal() else text
 
 
 def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> list[str]:
