@@ -1053,6 +1053,13 @@ def test_a_power_that_a_browser_printed_stays_in_its_line() -> None:
     assert found == "Adults pay more.\nOver 18 on the day."
 
 
+def test_what_a_rule_strikes_through_is_no_text_of_a_pdf() -> None:
+    text = written(72, 700, "The fee is 30 25.")
+    assert drawn_pdf(text, "129 703.5 13 1 re f") == "The fee is 25."
+    for rule in ("129 698 13 1 re f", "72 703.5 300 1 re f", "60 712 90 1 re f"):
+        assert drawn_pdf(text, rule) == "The fee is 30 25."
+
+
 def test_the_marks_of_a_note_are_no_text_where_they_are_smaller_lines() -> None:
     found = drawn_pdf(
         written(72, 700, "You can have gas and air instead"),

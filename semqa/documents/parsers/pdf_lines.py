@@ -43,6 +43,9 @@ _MAX_COLUMNS, _LONGEST_NAME = 30, 40
 _NUMBER_GAP = 0.6
 """Minimum distance between the number of an item and its text, in font sizes."""
 
+_STRIKES = 0.12, 0.5
+"""Height above the line, in font sizes, of a rule that strikes text through."""
+
 _MAX_LABELS = 2
 """Lines between two parts of a table without rules."""
 
@@ -119,6 +122,7 @@ def page_lines(
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[Line | Table] = []
+    lines = [_without_struck(line, rules) for line in lines]
     ordered = list(_by_column(_with_initials(_with_rest(lines))))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
@@ -137,6 +141,31 @@ def page_lines(
         for table in tables:
             table.end_line()
     return found
+
+
+def _without_struck(line: list[_Letter], rules: Sequence[Box]) -> list[_Letter]:
+    """Return a line without the letters that a rule of their length strikes through."""
+    places = [each.place for each in _shown(line)]
+    for rule in rules:
+        height = (rule.bottom + rule.top) / 2
+        if not places or not min(places) < height < max(places) + line[0].size:
+            continue
+        struck = [
+            i
+            for i, each in enumerate(line)
+            if rule.left - SAME_PLACE <= each.left < rule.right
+            and _STRIKES[0] < (height - each.place) / (each.size / 2 or 1) < _STRIKES[1]
+            and not each.text.isspace()
+        ]
+        if not struck:
+            continue
+        first, last = line[struck[0]], line[struck[-1]]
+        if first.left - rule.left <= SAME_PLACE and rule.right - last.left <= last.size / 2:
+            after = line[struck[-1] + 1 :]
+            if not line[: struck[0]] or line[struck[0] - 1].text.isspace():
+                after = list(dropwhile(lambda each: each.text.isspace(), after))
+            line = line[: struck[0]] + after
+    return line
 
 
 def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
