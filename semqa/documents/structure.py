@@ -82,6 +82,19 @@ _CLAUSE = re.compile(r"[ \t]*\d{1,3}(?:\.\d{1,3}){1,3}[.)]?[ \t]+(?=[A-Z\"“(])
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
 _BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
+"""Start of a line of a mail header."""
+_SALUTATION = re.compile(
+    r"(?:>[ \t]?)*(?:Dear|Hi|Hello|Hey|Good (?:morning|afternoon|evening)|Hallo|Liebe[rs]?|Guten Tag|"
+    r"Sehr geehrte[rsn]?|Bonjour|Ch[eè]re?s?|Madame|Monsieur|Hola|Estimad[oa]s?|Querid[oa]s?)\b[^.?:;]{0,60}[,!:]",
+)
+"""The line above the text of a letter."""
+SIGNS_OFF = re.compile(
+    r"(?:best|(?:kind|best|warm)(?:est)? (?:regards|wishes)|regards|many thanks|thanks(?: again)?|cheers|love|"
+    r"(?:yours )?(?:sincerely|faithfully|truly)|(?:mit |viele |liebe |freundliche[nr]? )+gr(?:ü|ue)(?:ß|ss)en?|"
+    r"cordialement|bien à vous|un saludo|saludos|atentamente)[,.!]?(?=\s|\Z)[^.?!:;]{0,80}",
+    re.IGNORECASE,
+)
+"""The end of a letter: a phrase and a name."""
 _TURN = re.compile(
     r"(?:\*\*)?([A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3})(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
@@ -514,7 +527,7 @@ class _Reader:
         if at in self._values:
             return False
         above, line = block[at - 1].text.rstrip(), block[at].stripped
-        if _STAMP.match(line):
+        if _STAMP.match(line) or _SALUTATION.fullmatch(above):
             return True
         if (_has_columns(line) and _has_columns(above)) or _are_aligned(above, block[at].text):
             return True

@@ -1076,6 +1076,13 @@ def test_a_box_is_shown_as_ticked_or_empty() -> None:
     assert plain("Are the windows clean?", text) == "Windows: ☑ clean"
 
 
+def test_the_words_around_a_letter_are_no_part_of_what_it_says() -> None:
+    offer = "> Dear Dana,\n> as promised, here are the two options:\n> 1. Tiles: £3,900\n> 2. Slate: £4,850"
+    text = f"Hi Lee,\n\nThe flashing was not listed. Is the flashing included?\n\nBest,\nDana\n\n{offer}\n"
+    assert "Best" not in plain("Is the flashing included?", text)
+    assert "Dear Dana" not in plain("What are the two options?", text)
+
+
 def test_text_that_is_struck_through_answers_nothing() -> None:
     text = (
         "# Pool\n\nThe fee is ~~£30~~ £25 per month.\n\n~~Open on Sundays.~~\n\nDogs pay nothing."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.documents.structure import AMOUNT, DECIDES, NEGATES
+from semqa.documents.structure import AMOUNT, DECIDES, NEGATES, SIGNS_OFF
 from semqa.engines.extractive.layout import NUMBERED
 
 if TYPE_CHECKING:
@@ -303,7 +303,12 @@ def _reply(units: Units, u: int) -> list[int]:
             return []
         below = range(last + 2, min(last + 4, len(found)))
         return [*range(u + 1, last + 2), *(v for v in below if found[v].group == reply.group)]
-    if reply.kind == "sentence" and reply.headings == found[u].headings and last == u:
+    if (
+        reply.kind == "sentence"
+        and reply.headings == found[u].headings
+        and last == u
+        and not SIGNS_OFF.fullmatch(units.texts[last + 1])
+    ):
         return [last + 1]
     return []
 
