@@ -245,6 +245,23 @@ def test_rows_are_a_table() -> None:
     assert {each.context for each in passages[1:]} == {("name | length",)}
 
 
+def test_lines_above_the_header_of_a_table_are_text() -> None:
+    rows = b"Animals on site;;\nprinted 07/03/2025;;\nFees are in pounds.;;\n;;\nNo;Name;Fee\n1;Moss;90\n"
+    assert extract("a.csv", rows).text == (
+        "# Animals on site\n\n## printed 07/03/2025\n\nFees are in pounds.\n\n"
+        "| No | Name | Fee |\n| --- | --- | --- |\n| 1 | Moss | 90 |"
+    )
+    values = b"Tenant;\nRent;985\nAgent;Gibb\n"
+    assert extract("a.csv", values).text.startswith("| Tenant |  |\n| --- | --- |\n| Rent | 985 |")
+    assert extract("a.csv", b"a;b;c\nx;;\n").text.startswith("| a | b | c |")
+
+
+def test_an_empty_header_is_kept() -> None:
+    found = extract("a.md", b"| | |\n|---|---|\n| Vet | call Ann |\n| Warden | call Bo |\n")
+    assert found.text.split("\n")[0].strip("| ") == ""
+    assert "| Vet | call Ann |\n| Warden | call Bo |" in found.text
+
+
 def test_records_are_paragraphs_and_sources_are_their_text() -> None:
     found = extract("a.jsonl", b'{"title":"Oslo","text":"A city.","url":"u"}\n\n{"x":1,"y":[2]}\n')
     assert found.text == "# Oslo\n\nA city.\n\nx: 1\ny: [2]"
@@ -548,6 +565,21 @@ def test_word_documents_include_tables_boxes_and_insertions() -> None:
     )
     found = extract("a.docx", makers.docx_parts(body))
     assert found.text == "One\ttwo. New.\n\nHeld.\n\n|  |  |\n| --- | --- |\n| a | b |"
+
+
+def test_styles_of_a_word_document_nest_lists() -> None:
+    made = python_docx.Document()
+    made.add_paragraph("Dogs", style="List Number")
+    for text in ("On the lead.", "Never alone."):
+        made.add_paragraph(text, style="List Bullet 2")
+    made.add_paragraph("Cats", style="List Number")
+    lines = read_word(made).text.split("\n")
+    assert list(filter(None, lines)) == [
+        "1. Dogs",
+        "  - On the lead.",
+        "  - Never alone.",
+        "2. Cats",
+    ]
 
 
 def test_a_word_document_keeps_headings_lists_and_tables() -> None:

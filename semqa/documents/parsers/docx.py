@@ -57,6 +57,9 @@ _ITEM = re.compile(r"-|\(?\w{1,3}[.)]")
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _MAX_COLUMNS = 200
+_NESTED_STYLE = re.compile(r"list (?:bullet|number) ([2-5])")
+"""Names of styles for items within items, whose numbering has one level each."""
+
 _MAX_BASE_STYLES = 10
 """Maximum depth of style inheritance."""
 
@@ -215,6 +218,8 @@ class _Text:
             return "", f"{'#' * level} {' '.join(words)}"
         if not number and name.startswith("list bullet"):
             number = "-"
+        if nested := _NESTED_STYLE.fullmatch(name):
+            depth = max(depth, int(nested[1]) - 1)
         if _ITEM.fullmatch(number):
             return f"{'  ' * depth}{number}", text
         return "", f"{number} {text}".strip()

@@ -713,8 +713,10 @@ def _is_data(table: Any) -> bool:
 
 def _is_headless(table: Any) -> bool:
     """Whether a table has row headers but no header row."""
-    cells = [cell.tag for cell in next(table.iter("tr")) if cell.tag in _CELLS]
-    return cells[:1] == ["th"] and "td" in cells
+    first = next(table.iter("tr"))
+    cells = [cell.tag for cell in first if cell.tag in _CELLS]
+    blank = set(cells) == {"th"} and not "".join(first.itertext()).strip()
+    return blank or (cells[:1] == ["th"] and "td" in cells)
 
 
 def _begins_paragraph(element: Any) -> bool:

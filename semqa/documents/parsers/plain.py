@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
@@ -151,11 +151,15 @@ def parse_text(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG00
 _DELIMITERS = "\t|;,"
 _TABLE_SAMPLE = 20_000
 _TABLE_SAMPLE_ROWS = 20
+_LEAST_COLUMNS = 3
+"""Rows of one cell above a table of fewer columns may be values whose name or value is empty."""
+
+_LONGEST_TITLE = 90
 _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
 
 
 def parse_csv(name: str, data: bytes, limits: Limits) -> Parsed:
-    """Return the rows as a table with the first one as the header."""
+    """Return the rows as a table below the lines of text before it, such as its title."""
     csv.field_size_limit(max(limits.characters, _TABLE_SAMPLE))
     text = decode(name, data)
     declared = _SEP_LINE.match(text)  # a line that Excel writes and reads
@@ -163,10 +167,33 @@ def parse_csv(name: str, data: bytes, limits: Limits) -> Parsed:
     text = text[declared.end() :] if declared else text
     rows = _rows(text, delimiter)
     try:
-        lines = table_lines(_limited(rows, limits.characters))
+        lines = _with_preamble(_limited(rows, limits.characters))
     except csv.Error as error:
         raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
     return "", "\n".join(lines), ()
+
+
+def _with_preamble(rows: Iterator[list[str]]) -> list[str]:
+    """Return a table as lines, below any rows before its header that have text in one cell only.
+
+    Spreadsheets have titles, dates of printing and notes there. Those that are no sentences become
+    headings, so that they introduce the rows.
+    """
+    above: list[list[str]] = []
+    for row in rows:
+        if sum(map(bool, map(str.strip, row))) > 1:
+            break
+        above.append(row)
+    else:
+        return table_lines(above)
+    said = [" ".join("".join(cells).split()) for cells in above]
+    if len(row) < _LEAST_COLUMNS:
+        return table_lines(chain(above, [row], rows))
+    lines: list[str] = []
+    for level, each in enumerate(filter(None, said), 1):
+        title = each[-1] not in ".!?:;" and len(each) <= _LONGEST_TITLE
+        lines += [f"{'#' * min(level, 6)} {each}" if title else each, ""]
+    return lines + table_lines(chain([row], rows))
 
 
 def _limited(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
