@@ -404,6 +404,7 @@ class _Reader:
         self._headings: list[tuple[int, int]] = []  # (level, unit index), outermost first
         self._group = 0
         self._list: tuple[int, int | None, int] | None = None  # (group, lead-in, last block)
+        self._nested: list[tuple[int, int]] = []  # (indent, unit index) of items, outermost first
         self._speakers = _speakers(text, _TURN)
         self._has_times = bool(_speakers(text, _TIMED_TURN))
         self._is_chat = _is_chat([line.text for block in self._blocks for line in block])
@@ -447,9 +448,12 @@ class _Reader:
             return at + 1
         if self._message is not None or self._head_of(line.text):
             return self._read_message(block, at)
-        if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
+        level = _underline(block[at + 1].text) if at + 1 < len(block) else 0
+        if level and (len(block) <= 3 or (at == 0 and _is_underlined(block))):
             self._add_heading(line.start, line.end, level)
             return at + 2
+        if at and _underline(line.text) and "_" not in line.text:
+            return at + 1  # a rule between lines says nothing
         following = block[at + 1].text if at + 1 < len(block) else ""
         if _begins_table(line.text, following):
             return self._read_table(block, at)
@@ -629,7 +633,7 @@ class _Reader:
         line = block[at]
         ruled = at + 1 < len(block) and _is_ruler(block[at + 1].text)
         names = plain(line.text) and (ruled or not _is_bounded(line.text))
-        if names and not _NAMED_VALUE.fullmatch(line.stripped):
+        if names and not _NAMED_VALUE.fullmatch(line.stripped) and not _is_numbered(block[at:]):
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
         above, columns = header, line.stripped.strip("|").count("|") + 1
@@ -667,12 +671,26 @@ class _Reader:
             if self.text[body].islower() and self.units and self.units[-1].kind == "heading":
                 over = len(self.units) - 1  # the items continue the heading
             self._list = (self._group, over, number)
+            self._nested = []
         group, over, _ = self._list
         self._list = (group, over, number)
+        over = self._item_above(_indent(line), over)
         for count, (start, stop) in enumerate(self._with_labels(body, end)):
             begin = line.start if count == 0 else start
             self._add(begin, stop, "sentence" if count else "item", over, group)
+        self._nested.append((_indent(line), len(self.units) - 1))
         return last
+
+    def _item_above(self, indent: int, lead_in: int | None) -> int | None:
+        """Return the item that introduces an item with this indent, else the list's lead-in."""
+        while self._nested and self._nested[-1][0] >= indent - 1:  # numbers may be flush right
+            self._nested.pop()
+        for _, index in reversed(self._nested):
+            unit = self.units[index]
+            said = self.text[unit.start : unit.end].rstrip("*_ )]\"'”’»")
+            if said[-1:] not in ".!?;,|":
+                return index
+        return lead_in
 
     def _read_numbered(
         self, number: int, block: Sequence[_Line], at: int, last: int, body: int, end: int
@@ -760,6 +778,7 @@ class _Reader:
             or _WROTE.match(block[last].stripped)
             or self._speaks(block[last].text)
             or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
+            or (_underline(block[last].text) and "_" not in block[last].text)
             or self._breaks(block, last)
         ):
             last += 1
@@ -903,6 +922,15 @@ def _underline(line: str) -> int:
     return 0 if not _is_rule(line) or " " in bare else 1 if bare[0] == "=" else 2
 
 
+def _is_underlined(block: Sequence[_Line]) -> bool:
+    """Whether a rule as long as the line above it underlines a title rather than names of columns."""
+    title, rule = block[0].text.rstrip(), block[1].text.rstrip()
+    if len(title) > LONGEST_HEADING or title[-1] in _ENDS or abs(len(title) - len(rule)) > 2:
+        return False
+    columns = {gap.end() for gap in _GAP.finditer(title)}
+    return columns.isdisjoint(gap.end() for gap in _GAP.finditer(block[2].text))
+
+
 def _is_row(line: str) -> bool:
     return " | " in line.strip() or _is_bounded(line)
 
@@ -913,13 +941,24 @@ def _is_bounded(line: str) -> bool:
 
 
 _NAMED_VALUE = re.compile(
-    r"\|?(?=[^|]*\w)[^|]*\|(?=[^|]*(?:[£$€] ?\d|\d[.,:]\d|@|(?<=[| ])(?:[^|\s]++ ++){7}[^|\s]))[^|]*\|?"
+    r"\|?(?=[^|]*\w)[^|]*\|(?=[^|]*(?:[£$€] ?\d|\d[.,:]\d|@|\d(?:[ ()/-]{,2}\d){6}|"
+    r"(?<=[| ])(?:[^|\s]++ ++){7}[^|\s]))[^|]*\|?"
 )
 """A row such as "Rent | £985", which does not name the columns of a table."""
 
 
+_NUMBERED_CELL = re.compile(r"[\s|]*([^\W\d_]+\.? ?)\d")
+"""A first cell such as "Day 1"."""
+
 _LONE_CELL = re.compile(r"\|(?=[^|]*[^\W\d_])[^|]*+\|[|\s]*+")
 """A row of which only the first cell has text."""
+
+
+def _is_numbered(rows: Sequence[_Line]) -> bool:
+    """Whether the first two rows of a table begin as "Day 1" and "Day 2" do, so none is a header."""
+    said = [row.text for row in rows[:3] if not _is_ruler(row.text)]
+    cells = [cell[1] for text in said[:2] if (cell := _NUMBERED_CELL.match(text))]
+    return len(cells) == 2 and cells[0] == cells[1]
 
 
 def _begins_table(line: str, following: str) -> bool:

@@ -47,6 +47,16 @@ def test_headings_may_stand_between_rules() -> None:
     assert headings(text, "Walks.")[-1] == "B"
 
 
+def test_a_title_may_be_underlined_right_above_its_text() -> None:
+    text = (
+        "MON 3 MARCH  late, Tam\n----------------------\nDuke barks.\nBiscuit (K7)   ate half of it.\n"
+        "Freezer is at -9.\n\nName     Price\n--------------\nTea      2.50\nJuice    3.00\n"
+    )
+    assert headings(text, "Freezer is at -9.") == ["MON 3 MARCH  late, Tam"]
+    assert headings(text, "3.00") == ["MON 3 MARCH  late, Tam"]
+    assert not any(set(found) == {"-"} for _, found in units(text))
+
+
 def test_a_signature_is_not_a_heading() -> None:
     text = "Dear Ann,\n\nIt is booked.\n\nSam\n\nFrom: Ann\nTo: Sam\n\nThank you very much."
     assert headings(text, "Thank you very much.") == ["From: Ann"]
@@ -166,6 +176,15 @@ def test_a_list_ends_where_a_line_begins_anew() -> None:
 def test_a_lead_in_needs_no_colon() -> None:
     text = "Who may join\n\nPeople could not take part if they\n\n- were allergic\n- smoked"
     assert over(text, "- smoked") == "People could not take part if they"
+
+
+def test_items_within_an_item_are_introduced_by_it() -> None:
+    text = (
+        "Do this:\n\n 9. Sweep the floor.\n10. Disinfect:\n    - parvo: 1:50\n    - cough: 1:100\n"
+        "11. Rinse.\n"
+    )
+    assert over(text, "1:100") == "10. Disinfect:"
+    assert over(text, "10. Disinfect:") == over(text, "11. Rinse.") == "Do this:"
 
 
 def test_rows_have_the_header_of_their_table() -> None:
@@ -582,11 +601,23 @@ def test_short_steps_are_no_headings(text: str) -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["| Rent | £985 |", "Rent | £985", "| Tenant | Ann Lee who lives at 14 Bridge Street |"],
+    [
+        "| Rent | £985 |",
+        "Rent | £985",
+        "| Tenant | Ann Lee who lives at 14 Bridge Street |",
+        "| Office | Ann Lee, 01632 960 144 |",
+    ],
 )
 def test_a_table_of_names_and_values_has_no_header(first: str) -> None:
     structure = read_structure(f"{first}\n| --- | --- |\n| Agent | Lowther & Gibb |\n")
     assert [(unit.kind, unit.over) for unit in structure.units] == [("row", None)] * 2
+
+
+def test_the_first_of_numbered_rows_is_no_header() -> None:
+    steps = read_structure("| Day 1–2 | a quarter |\n|---|---|\n| Day 3 | half |").units
+    assert [unit.kind for unit in steps] == ["row", "row"]
+    plans = read_structure("| Plan 1 | Plan 2 |\n|---|---|\n| 2 GB | 4 GB |").units
+    assert [unit.kind for unit in plans] == ["header", "row"]
 
 
 def test_a_row_of_one_cell_is_a_header_of_the_rows_below() -> None:

@@ -112,6 +112,16 @@ def test_the_lines_below_a_lead_in_are_quoted_with_it() -> None:
     assert found[-2:] == ["Holder: Meridian", "IBAN: DE41 2005"]
 
 
+def test_a_list_within_an_item_is_quoted_whole_without_the_outer_one() -> None:
+    text = (
+        "## Cleaning\n\nDo this:\n\n- sweep the floor\n- mix the cleaner for:\n"
+        "  - parvo 20 ml a litre\n  - cough 10 ml a litre\n- rinse it\n- dry it\n- sign the sheet\n"
+    )
+    found = quotes("Is the cleaner for parvo 20 ml?", text)
+    assert {"mix the cleaner for:", "parvo 20 ml a litre", "cough 10 ml a litre"} <= set(found)
+    assert "sign the sheet" not in found
+
+
 def test_a_list_is_not_quoted_in_part() -> None:
     items = ["a red kite", "a blue kite", "string", "tape", "glue"]
     text = "# Workshop\n\nBring with you:\n\n" + "\n".join(f"- {item}" for item in items)
@@ -1065,6 +1075,8 @@ def test_square_brackets_stand_between_quotes() -> None:
     assert plain("What is the fee?", text) == "The fee [per year] is 40 euros."
     linked = "# Fees\n\nThe fee[1] is [40](/a) or [5] 60 `eur[0]`.\n\nPay early."
     assert plain("What is the fee?", linked) == "The fee is 40 (/a) or 60 `eur[0]`."
+    anchored = "# Fees\n\nThe fee is 40 euros, see [the table](#table).\n\nPay early."
+    assert plain("What is the fee?", anchored) == "The fee is 40 euros, see the table."
 
 
 def test_a_box_is_shown_as_ticked_or_empty() -> None:

@@ -164,15 +164,17 @@ def rest_of_lists(
     above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
     near = {place for place, cosine in zip(found.places, above, strict=True) if cosine >= SAYS}
     quoted = {
-        (s, unit.group): (s, u) in near
+        (s, unit.group, unit.over): (s, u) in near
         for s, u in kept
         if (unit := found.sources[s].structure.units[u]).kind == "item"
         and ((s, u) in near or _has_lead_in(found, s, u))
     }
-    for (s, group), says in sorted(quoted.items()):
+    for (s, group, over), says in quoted.items():
         units = found.sources[s].structure.units
         members = [
-            (s, u) for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"
+            (s, u)
+            for u, unit in enumerate(units)
+            if (unit.group, unit.over) == (group, over) and unit.kind == "item"
         ]
         if len(members) <= LONGEST_LIST and (
             says or len(kept.keys() & set(members)) >= share * len(members)

@@ -24,11 +24,11 @@ _BETWEEN = re.compile(
     r"(?P<box>(?<!\S)\[[ xX]?\](?=\s+\w))"
     rf"|(?P<note>{_NOTE.pattern})"
     rf"|(?P<struck>{STRUCK.pattern})"
-    r"|(?P<link>\[(?=[^\[\]]*\]\()|\](?=\())"
+    r"|(?P<link>\[(?=[^\[\]]*\]\()|\](?:\(#[^()\s]*\)|(?=\()))"
     r"|[\[\]]"
 )
-"""What is not quoted: boxes to tick, marks of notes, text struck through, brackets of links, other
-brackets."""
+"""What is not quoted: boxes to tick, marks of notes, text struck through, brackets of links and their
+targets within the document, other brackets."""
 
 WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
@@ -174,7 +174,7 @@ def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
         elif match["box"]:
             between = "☑" if between[1] in "xX" else "☐"
         elif match["link"]:
-            between = "" if between == "[" else " "
+            between = " " if between == "]" else ""
         elif match["note"]:
             in_code = text.count("`", 0, match.start()) % 2
             between = ""
