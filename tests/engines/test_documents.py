@@ -438,6 +438,23 @@ def test_instructions_of_a_paragraph_are_quoted_together() -> None:
     ]
 
 
+def test_a_case_begins_instructions_with_or_without_a_comma() -> None:
+    text = (
+        "Dogs are walked daily.\n\nAfter a bite: wash the wound and tell Ann. If the skin is broken go "
+        "to the hospital. The dog is kept apart.\n\nCats stay in."
+    )
+    assert quotes("What do I do if the skin is broken?", text) == [
+        "After a bite: wash the wound and tell Ann. If the skin is broken go to the hospital."
+    ]
+
+
+def test_an_age_limit_is_not_what_is_old() -> None:
+    text = "Our old girl is 13.\n\nYou must be 18 or over to foster.\n\nFostering is unpaid."
+    assert quotes("how old do you have to be to foster", text, encoder=TUNED_ENCODER) == [
+        "You must be 18 or over to foster."
+    ]
+
+
 def test_of_many_instructions_those_around_the_answer_are_quoted() -> None:
     press = [f"Press the lid seal {n}." for n in range(60)]
     press.insert(40, "Hold the red button for ten seconds to reset the boiler.")
@@ -750,6 +767,35 @@ def test_a_column_of_a_table_tells_which(question: str, models: list[str]) -> No
         assert [row.split()[0] for row in answer] == ["Model", *models]
 
 
+ANIMALS = """| No | Name | Species | Status |
+| --- | --- | --- | --- |
+| 1 | Duke | dog | available |
+| 2 | Tom | cat | available |
+| 3 | Soot | cat | reserved |
+| 4 | Kit | cat | not available |
+| 5 | Mog | cat | lost |
+| 6 | Bo | horse | big tent |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Which cats are available?", ["Tom"]),
+        ("Which cats are reserved or lost?", ["Soot", "Mog"]),
+        ("What species are reserved?", ["Soot"]),
+        ("Which cats are not available?", []),
+        ("Which cats are available in Leeds?", []),
+        ("Which species are there?", []),
+        ("What is a big tent?", []),
+    ],
+)
+def test_values_in_columns_tell_which_rows(question: str, names: list[str]) -> None:
+    found = match(question, [Source(ANIMALS)])
+    rows = [found.sources[s].texts[u] for s, u in map(found.places.__getitem__, column_rows(found))]
+    assert [row.split()[1] for row in rows] == names
+
+
 def test_a_column_without_a_number_in_each_row_tells_no_extreme() -> None:
     found = match(
         "Which is the cheapest machine?", [Source(MACHINES.replace("$189", "on request"))]
@@ -936,6 +982,14 @@ def test_a_band_may_name_its_unit_in_another_way() -> None:
     assert found.sources[s].texts[u].startswith("33 to 65 lb")
 
 
+def test_rows_of_other_amounts_are_left_out() -> None:
+    rows = "| 5 kg | 75 g |\n| 10 kg | 130 g |\n| 20 kg | 215 g |\n"
+    source = Source(f"| Weight of dog | Food |\n| --- | --- |\n{rows}")
+    found = match("How much food for a 20kg dog?", [source])
+    assert list(bands(found, range(3))) == [(2, [0, 1])]
+    assert not list(bands(match("How much for 15kg?", [source]), range(3)))
+
+
 def test_a_special_case_comes_with_its_rule() -> None:
     text = "There is a limit of two permits per household. In zone B the limit is one."
     assert "In zone B" in " ".join(quotes("How many permits can a household get?", f"{text}\n\nX."))
@@ -958,6 +1012,7 @@ def test_a_list_below_a_heading_is_completed() -> None:
         ("How long does a tour take?", False),
         ("How long is the mill closed?", True),
         ("What is the phone number of the mill?", False),
+        ("What is the phone number of the bank?", False),
         ("When is there scaffolding at the quay?", True),
         ("When does the landlord pay for repairs?", False),
         ("How many repairs does the landlord pay for?", False),
@@ -973,7 +1028,7 @@ def test_quotes_without_the_kind_of_answer_asked_for_have_no_tick(
     text = (
         "A tour of the castle costs 45 euros.\n\nAt the quay there is scaffolding this year.\n\n"
         "The mill is closed until May because the roof leaks. You can reach the mill on foot.\n\n"
-        "The landlord pays for repairs and insurance.\n\nDelivery costs fifteen pounds."
+        "The landlord pays for repairs and insurance.\n\nDelivery costs fifteen pounds.\n\nThe number of the bank is BK/88213."
     )
     answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
     assert (answer is not None and has_tick(answer)) == ticked

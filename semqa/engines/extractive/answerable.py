@@ -71,7 +71,7 @@ _KINDS = tuple(
         ),
         (
             r"\b(?:mobile|phone|tel|telephone) number\b|\bnumber (?:can|do|should) (?:I|we) (?:call|ring)\b",
-            r"\d(?:[\s/().-]?\d){2}",
+            r"(?<![^\W\d_]/)(?<![\w-])\d(?:[\s/().-]?\d){2}",
         ),
     )
 )

@@ -1,4 +1,4 @@
-"""Tables of bands, such as "111 to 185 | £118": the row of the number that a question asks about."""
+"""Tables of bands, such as "111 to 185 | £118", or of amounts: the row of the number asked about."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _limits(found: Match, row: int) -> _Band | None:
     if any(word in words for word in _DOWNWARDS):
         most = math.nextafter(least, -math.inf) if before in _BEYOND else least
         return _Band(-math.inf, most, low.sign, kind)
-    return None
+    return _Band(least, least, low.sign, kind) if low.sign or kind else None
 
 
 def _amount(sign: str, number: str, word: str | None) -> _Amount:

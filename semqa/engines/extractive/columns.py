@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import cells_of, question_terms, stems_of
+from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +19,9 @@ __all__ = ["column_rows"]
 
 LEAST_ROWS = 3
 """Minimum number of rows of a table from which one is chosen by its number."""
+
+LEAST_TERMS, MOST_ROWS = 2, 12
+"""Minimum number of words of a question for values of columns, and maximum number of rows with them."""
 
 MOST_OTHERS = 2
 """Maximum number of words of a question that its column does not have, such as "machine"."""
@@ -93,9 +97,9 @@ def column_rows(found: Match) -> list[int]:
             for column in _columns(found, set(question_terms(_NEGATED.sub("", found.question))))
             if _YES_OR_NO.issuperset(column.values())
         ]
-        return (
-            [row for row, cell in columns[0].items() if cell in ticked] if len(columns) == 1 else []
-        )
+        if len(columns) == 1:
+            return [row for row, cell in columns[0].items() if cell in ticked]
+        return _rows_with_values(found)
     if (most and least) or _ORDINAL.search(found.question):
         return []
     word = superlative[0].lower().split()[-1]
@@ -114,6 +118,34 @@ def column_rows(found: Match) -> list[int]:
     extreme = (max if most else min)(values.values())
     rows = [row for row, value in values.items() if value == extreme]
     return rows if len(rows) == 1 else []
+
+
+def _rows_with_values(found: Match) -> list[int]:
+    """Return the rows that have all values that a question names: "Which dogs are reserved?".
+
+    That is if all words of the question are whole cells or names of columns, and of more than one
+    column: "reserved" is not what "not reserved" says. Values of one column are alternatives.
+    """
+    asked = frozenset(map(stem, split_words(found.question)))
+    terms = set(question_terms(found.question))
+    if _NEGATED.search(found.question) or len(terms) < LEAST_TERMS:
+        return []
+    fitting: list[list[int]] = []
+    for header, rows in _tables(found):
+        named = [column for column in map(stems_of, header) if not terms.isdisjoint(column)]
+        left = terms.difference(*named)
+        columns: dict[int, set[int]] = {}
+        for row, cells in rows.items():
+            for at, cell in enumerate(cells):
+                said = set(map(stem, split_words(cell)))
+                if said and said <= asked and said & terms and not cell.isdecimal():
+                    columns.setdefault(at, set()).add(row)
+                    left -= said
+        chosen = set(rows).intersection(*columns.values()) if columns else set()
+        several = len(named) + len(columns) > 1
+        if several and not left and 0 < len(chosen) <= min(MOST_ROWS, len(rows) - 1):
+            fitting.append(sorted(chosen))
+    return fitting[0] if len(fitting) == 1 else []
 
 
 def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:

@@ -51,7 +51,8 @@ _PRONOUN = re.compile(
 """A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
 
 _INSTRUCTS = re.compile(
-    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?, )?"
+    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?[,:] |"
+    r"if [^.?!,]{,40}\b(?:is|are|has|have|does|do) (?:not )?\w+ )?"
     r"(?:(?:first|then|next|now|finally|please|always|never|don['’]t|do not)[,:]? ){,2}"
     r"(?:add|adjust|apply|ask|attach|break|bring|call|change|check|choose|clean|clear|click|close|"
     r"connect|contact|count|cover|cut|dial|disconnect|drain|drop|dry|empty|enter|fill|find|fit|fold|"

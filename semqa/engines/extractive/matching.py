@@ -224,7 +224,7 @@ _KINDS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     (
         re.compile(
-            r"how much|how expensive|\bcosts?\b|\bprice|\bfees?\b|\brates?\b|\bcharge|salary|\bpay\b",
+            r"how much|how expensive|\bcosts?\b|\bprice|\bfees?\b|\brates?\b|\bcharge|salary|\bpay\b|\bdiscounts?\b",
             re.I,
         ),
         _MONEY,
@@ -334,11 +334,27 @@ def match(
     return Match(question, split, places, features, tuple(columns), judged_by)
 
 
+_WITH_UNIT = re.compile(
+    r"(?<![^\W_])(\d+)(?=(?:[mkc]?[gml]|k[mw]h?|mm|[gmk]b|lbs?|oz|ft|hrs?|h|mins?|[ap]m|volts?|watts?)\b)",
+    re.IGNORECASE,
+)
+"""A number right before its unit, as in "20kg"."""
+
+
+_HOW_OLD = re.compile(r"\bhow old\b(?= (?:do|must|should|need|can|may|have)\b)", re.IGNORECASE)
+"""Asks for the age at which something is allowed, so that what is called old is no answer."""
+
+
+def _split(text: str) -> list[str]:
+    """Return the words of a text, and a number and its unit as two."""
+    return split_words(_WITH_UNIT.sub(r"\1 ", text))
+
+
 def question_terms(question: str) -> tuple[str, ...]:
     """Return the distinct stems of the question's content words."""
     language = language_of(question)
     ignored = IDLE | _REQUEST_WORDS | (language.stopwords if language else frozenset())
-    stems = [stem(word) for word in split_words(question) if word not in ignored]
+    stems = [stem(word) for word in _split(_HOW_OLD.sub("how", question)) if word not in ignored]
     return tuple(dict.fromkeys(stems)) or stems_of(question)[:1]
 
 
@@ -350,7 +366,7 @@ def expects_kind(question: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def stems_of(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words, except words that are too common to match."""
-    return tuple(stem(word) for word in split_words(text) if word not in IDLE)
+    return tuple(stem(word) for word in _split(text) if word not in IDLE)
 
 
 def _word_features(
