@@ -809,6 +809,15 @@ def test_the_highest_rank_is_the_lowest_number() -> None:
     assert column_rows(match("Which club has the most points?", [Source(table)])) == [1]
 
 
+def test_a_subject_before_a_dash_belongs_to_each_part() -> None:
+    question = "Night vet - what is the number and what does the visit cost?"
+    reading = read(question, [Source("The night vet is at 41 Mill Road.\n\nRing 960 900.")], None)
+    assert [part for part, _ in reading.parts] == [
+        "Night vet - what is the number",
+        "Night vet - what does the visit cost",
+    ]
+
+
 def test_each_part_of_a_question_is_answered() -> None:
     text = f"{CONTRACT}\n## 5. Deposit\n\nThe deposit is £80.\n\nIt falls due on 3 May.\n"
     found = " ".join(quotes("What does the kitchen cost, and how much is the deposit?", text))

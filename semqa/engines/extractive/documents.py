@@ -105,6 +105,9 @@ _FOLLOW_UPS = (
 _AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
 """Between the last of several things and the others, as in "at home, at school and at work"."""
 
+_ABOUT = re.compile(r".*?(?:: | [-–—] )")
+"""The subject before the parts, as in "Night vet - what's the number and what does it cost?"."""
+
 _ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
 _ASKS_WHICH = re.compile(
     r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
@@ -308,11 +311,13 @@ def _parts(question: str) -> list[str]:
         ['Which keys need a deposit']
         >>> _parts("How much notice is needed at work and at school?")
         ['How much notice is needed at work', 'How much notice is needed at school']
+        >>> _parts("Night vet - what's the number and what does it cost?")
+        ["Night vet - what's the number", 'Night vet - what does it cost']
     """
-    subject, colon, rest = question.partition(": ")
-    if not colon or _ASKS.search(subject):
-        subject, colon, rest = "", "", question
-    parts = [f"{subject}{colon}{part.strip(' ,;?')}" for part in _NEXT_PART.split(rest)]
+    about = _ABOUT.match(question)
+    subject = about[0] if about and not _ASKS.search(about[0]) else ""
+    rest = question[len(subject) :]
+    parts = [f"{subject}{part.strip(' ,;?')}" for part in _NEXT_PART.split(rest)]
     if len(parts) == 1 and (ends := list(_AND.finditer(question))):
         before, last = question[: ends[-1].start()], question[ends[-1].end() :]
         head, *items = before.split(f" {ends[-1][1]} ")
