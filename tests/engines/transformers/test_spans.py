@@ -145,15 +145,15 @@ def test_an_excerpt_has_the_headings_above_it() -> None:
 
 
 def test_a_document_longer_than_the_context_is_read_in_excerpts() -> None:
-    filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(80))
+    question = "How much is the e-bike for a week?"
+    filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(20))
     long = Source(f"{filler}\n\n{RULES.text}\n\n{filler}", "Bike hire")
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256, context=2_000)
-    prompt = made.prompt("How much is the e-bike for a week?", [long])
-    assert "| E-bike | €35 | €160 |" in prompt.text
-    answer = made.answer("How much is the e-bike for a week?", [long])
-    assert answer.quotes[-1].text == "E-bike | €35 | €160"
+    (generation,) = made.generate([Request(question, [long])])
+    assert "| E-bike | €35 | €160 |" in generation.prompt.text
+    assert generation.read([long]).quotes[-1].text == "E-bike | €35 | €160"
     with pytest.raises(InputError, match="at most"):
-        made.prompt("How much is the e-bike? " * 200, [long])
+        made.prompt(question * 200, [RULES])
 
 
 def test_tokens_already_read_are_not_read_again() -> None:
