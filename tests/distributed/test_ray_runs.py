@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from semqa import Source
 from semqa.bench import Plan, run
-from semqa.bench.plan import Item
-from semqa.bench.record import Record
 from semqa.bench.run import Progress
-from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.distributed.cluster import RaySettings
 from semqa.distributed.workers import RayWorkers
 from semqa.errors import InputError, UnavailableError
-from semqa.prompting import PromptBuilder
 from semqa.retrieval.settings import PromptSettings
+from tests.cli.conftest import Command, semqa
 from tests.distributed.conftest import QUESTIONS, Nodes
 from tests.distributed.plans import SlowPlan
-from tests.models import save
+from tests.engines.openai.server import Answer, Asked, serving
+from tests.questions.released import write_paq
+
+__all__ = ["semqa"]
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,12 @@ def record_of(folder: Path) -> tuple[Any, list[str], str]:
     timeless = [re.sub(r'"seconds": ?[0-9.e-]+', "", row) for row in rows]
     assert timeless != rows
     return results, timeless, (folder / "run.json").read_text("utf-8")
+
+
+@pytest.fixture
+def alone(nodes: Nodes) -> RayWorkers:
+    """One worker: each one takes seconds to start."""
+    return RayWorkers(nodes.workers._ray, RaySettings(ray_address=nodes.address, workers=1))
 
 
 def answers_by(plan: SlowPlan) -> dict[int, list[str]]:
@@ -107,21 +113,21 @@ def test_a_deadly_example_fails_alone(
 
 
 def test_what_fails_from_outside_ends_the_run_and_is_tried_again(
-    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
+    alone: RayWorkers, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "ray"
     with pytest.raises(UnavailableError, match="got silence"):
-        run(plan(away="who sang in town 39?", seconds=0.0), out, workers=nodes.workers)
+        run(plan(away="who sang in town 39?", seconds=0.0), out, workers=alone)
     assert (out / "examples.jsonl").stat().st_size
-    run(plan(seconds=0.0), out, workers=nodes.workers)
+    run(plan(seconds=0.0), out, workers=alone)
     assert record_of(out) == record_of(expected)
 
 
 def test_an_engine_that_cannot_be_made_leaves_no_run(
-    nodes: Nodes, plan: Callable[..., SlowPlan], tmp_path: Path
+    alone: RayWorkers, plan: Callable[..., SlowPlan], tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="expected weights"):
-        run(plan(unmade=True), tmp_path / "ray", workers=nodes.workers)
+        run(plan(unmade=True), tmp_path / "ray", workers=alone)
     assert not (tmp_path / "ray/run.json").exists()
 
 
@@ -133,45 +139,35 @@ def test_workers_that_die_at_birth_end_the_run(
     assert not (tmp_path / "ray/run.json").exists()
 
 
-class LastFirst(RayWorkers):
-    """Answers the last group first, as several workers might."""
+def test_a_worker_asks_a_model_as_one_process_does(
+    alone: RayWorkers, data: Path, tmp_path: Path
+) -> None:
+    """With the exemplars that the first process selects, and the options of the run."""
 
-    def answer(
-        self, plan: Plan, prompts: PromptBuilder | None, groups: Sequence[Sequence[Item]]
-    ) -> Iterator[Record]:
-        return super().answer(plan, prompts, groups[::-1])
+    def reply(asked: Asked) -> Answer:
+        seen = json.dumps(asked.body, sort_keys=True).encode()
+        return Answer(f"By {hashlib.sha256(seen).hexdigest()} [ 1 x ].")
 
-
-def test_draws_of_a_model_do_not_depend_on_who_draws(nodes: Nodes, tmp_path: Path) -> None:
-    """One worker draws in another order: each worker that loads a model takes seconds to start."""
-    data = few_questions(tmp_path / "few.jsonl")
-    model = save("llama-chat", tmp_path / "model")
-    options = {
-        "temperature": 1.0, "seed": 3, "max_new_tokens": 12, "batch_size": 3, "constraint": "on",
-        "device": "cpu",
-    }  # fmt: skip
-    prompts = PromptSettings(train=data, shots=1, exemplars="random", seed=3)
-    made = Plan(data, f"transformers:{model}", options, 7, prompts)
-    run(made, tmp_path / "here")
-    workers = LastFirst(nodes.workers._ray, RaySettings(ray_address=nodes.address, workers=1))
-    run(made, tmp_path / "ray", workers=workers)
+    prompts = PromptSettings(train=data, shots=2, exemplars="random", seed=3)
+    options = {"temperature": 1.0, "seed": 3, "max_new_tokens": 12, "constraint": "off"}
+    with serving(reply) as server:
+        made = Plan(data, "openai:m", {**options, "base_url": server.url}, 7, prompts)
+        run(made, tmp_path / "here")
+        run(made, tmp_path / "ray", workers=alone)
     assert record_of(tmp_path / "ray") == record_of(tmp_path / "here")
-    written = {json.loads(row)["written"] for row in record_rows(tmp_path / "ray")}
-    assert len(written) > 1
+    assert len({json.loads(row)["written"] for row in record_rows(tmp_path / "ray")}) == 7
 
 
-def few_questions(path: Path) -> Path:
-    questions = [
-        Question(
-            f"q{n}",
-            f"Who built bridge {n}?",
-            (Source(f"Ann built bridge {n} in 1932."), Source("Bob crossed it first.")),
-            (Reference(f"q{n}_0", "By [ 1 Ann ] .", "[ 1 Ann ]"),),
-        )
-        for n in range(7)
-    ]
-    write_quotesum(path, questions)
-    return path
+def test_questions_are_collected_as_in_one_process(
+    nodes: Nodes, semqa: Command, tmp_path: Path
+) -> None:
+    questions, passages = write_paq(tmp_path, 500)
+    ray = ("--distributed", "ray", "--ray-address", nodes.address, "--workers", "2")
+    for name, more in (("here", ()), ("ray", ray)):
+        given = ("--passages", passages, "--out", tmp_path / name, *more)
+        assert semqa("questions", "paq", questions, *given).code == 0
+    for name in ("questions.jsonl", "counts.json"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
 def record_rows(folder: Path) -> list[str]:

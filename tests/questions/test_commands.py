@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 from semqa.__main__ import main
 from semqa.data.quotesum import read_quotesum
 from tests.cli.conftest import Command, semqa
-from tests.distributed.test_local_ray import MARK, marked, wait_until
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
 
@@ -134,19 +132,6 @@ def test_passages_of_another_release_are_refused(
     outcome = semqa(*command((released[0], other), tmp_path / "out"))
     assert outcome.code == 2
     assert "does not belong to these questions" in outcome.err
-
-
-@pytest.mark.slow
-def test_on_ray_it_is_the_same(
-    released: tuple[Path, Path], collected: Path, tmp_path: Path
-) -> None:
-    out, mark = tmp_path / "ray", uuid.uuid4().hex
-    arguments = command(released, out, "--distributed", "ray", "--workers", "2")
-    with start(arguments, env={**os.environ, MARK: mark}) as process:
-        assert process.wait() == 0
-    wait_until(lambda: not [*marked(mark)])
-    for name in ("questions.jsonl", "counts.json"):
-        assert (out / name).read_bytes() == (collected / name).read_bytes()
 
 
 def test_ambigqa_is_collected(semqa: Command, tmp_path: Path) -> None:
