@@ -114,22 +114,25 @@ def test_ctrl_c_ends_quietly_while_the_command_loads() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
-def test_a_terminal_gets_colours_unless_it_wants_none(terminal: Terminal) -> None:
-    command = ["answer", "Who crossed?", "--sources", str(EXAMPLES / "antarctica.jsonl")]
-    shown = terminal(*command)
-    assert "\x1b[1;32m" in shown
-    assert "verified character for character" in shown
-    assert "\x1b" not in terminal(*command, env={"NO_COLOR": "1"})
-    assert "\x1b" not in terminal(*command, env={"TERM": "dumb"})
-
-
-def test_a_terminal_does_not_obey_sources_or_errors(terminal: Terminal, tmp_path: Path) -> None:
+def test_a_terminal_gets_colours_unless_it_wants_none_and_does_not_obey_sources(
+    terminal: Terminal, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("He sang \x1bc it in \x9b31m 1943.", encoding="utf-8")
-    for output_format in ("terminal", "marked"):
-        shown = terminal("answer", "When did he sing?", "a.txt", "-f", output_format)
+    command = ("answer", "When did he sing?", "a.txt", "-f")
+    for output_format, env, coloured in (
+        ("terminal", {}, True),
+        ("terminal", {"NO_COLOR": "1"}, False),
+        ("terminal", {"TERM": "dumb"}, False),
+        ("marked", {}, False),
+    ):
+        shown = terminal(*command, output_format, env=env)
         assert "1943" in shown
         assert "\x1bc" not in shown
         assert "\x9b" not in shown
+        assert ("\x1b[1;32m" in shown) == ("\x1b" in shown) == coloured
+
+
+def test_a_terminal_does_not_obey_errors(terminal: Terminal) -> None:
     shown = terminal("answer", "Who?", "no-\x1b]0;such.txt")
     assert "cannot be read" in shown
     assert "\x1b]0" not in shown

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -136,7 +137,10 @@ def test_a_terminal_shows_the_address(tmp_path: Path) -> None:
     assert re.fullmatch(r"[0-9:]{8}  GET \(none\)  404  [0-9.]+ ms", request)
 
 
-def test_flags_then_environment(serve: Start, tmp_path: Path) -> None:
+def test_workers_share_settings_and_data_and_one_that_is_killed_is_replaced(
+    serve: Start, tmp_path: Path
+) -> None:
+    """Settings are those of flags, then those of the environment."""
     env = {
         "SEMQA_ENGINE": "lead-2 lead-1",
         "SEMQA_PORT": "2",
@@ -144,34 +148,25 @@ def test_flags_then_environment(serve: Start, tmp_path: Path) -> None:
         "SEMQA_SERVE_API_KEY": "from-environment-01 from-environment-02",
         "SEMQA_MAX_QUESTION": "100",
     }
-    with serve("--port", "0", "--data", tmp_path / "here", **env) as served:
-        with httpx.Client(base_url=served.url) as http:
-            assert http.post("/v1/answers", json=ASKED).status_code == 401
-            http.headers["Authorization"] = "Bearer from-environment-02"
-            models = [model["id"] for model in http.get("/v1/models").json()["data"]]
-            assert models[:3] == ["semqa", "lead-2", "lead-1"]
-            long = http.post("/v1/answers", json={**ASKED, "question": "x" * 101})
-            assert "at most 100" in long.text
-        assert served.end(signal.SIGTERM) == 0
-    assert f"its data in {tmp_path}/here;" in "".join(served.said)
-    assert "from-environment-02" not in "".join(served.said)
-
-
-def test_workers_share_the_data_and_one_that_is_killed_is_replaced(
-    serve: Start, tmp_path: Path
-) -> None:
-    with serve("--port", "0", "--workers", "2", "--data", tmp_path / "data") as served:
-        url = served.url
-        httpx.post(f"{url}/v1/collections", json={"name": "c"}, timeout=60).raise_for_status()
+    flags = ("--port", "0", "--workers", "2", "--data", tmp_path / "here")
+    with serve(*flags, **env) as served:
+        assert httpx.post(f"{served.url}/v1/answers", json=ASKED).status_code == 401
+        ask = partial(
+            httpx.request, headers={"Authorization": "Bearer from-environment-02"}, timeout=240
+        )
+        url = f"{served.url}/v1"
+        models = [model["id"] for model in ask("GET", f"{url}/models").json()["data"]]
+        assert models[:3] == ["semqa", "lead-2", "lead-1"]
+        long = ask("POST", f"{url}/answers", json={**ASKED, "question": "x" * 101})
+        assert "at most 100" in long.text
+        ask("POST", f"{url}/collections", json={"name": "c"}).raise_for_status()
         file = {"file": ("a.txt", b"The bridge was opened in 1932.")}
-        upload = httpx.post(f"{url}/v1/collections/c/documents", files=file, timeout=240)
-        upload.raise_for_status()
-        talk = httpx.post(f"{url}/v1/conversations", json={"title": "t"}, timeout=60).json()["id"]
+        ask("POST", f"{url}/collections/c/documents", files=file).raise_for_status()
+        talk = ask("POST", f"{url}/conversations", json={"title": "t"}).json()["id"]
         body = {"question": "When was the bridge opened?", "collection": "c", "conversation": talk}
         for number in range(1, 5):
-            reply = httpx.post(f"{url}/v1/answers", json=body, timeout=240).json()
-            assert "1932" in reply["plain"]
-            kept = httpx.get(f"{url}/v1/conversations/{talk}", timeout=60).json()["messages"]
+            assert "1932" in ask("POST", f"{url}/answers", json=body).json()["plain"]
+            kept = ask("GET", f"{url}/conversations/{talk}").json()["messages"]
             assert len(kept) == 2 * number
         children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
         if children.exists():  # Linux
@@ -182,6 +177,7 @@ def test_workers_share_the_data_and_one_that_is_killed_is_replaced(
                 assert time.monotonic() < until
                 time.sleep(0.05)
             assert other in now
-            reply = httpx.post(f"{url}/v1/answers", json=body, timeout=240).json()
-            assert "1932" in reply["plain"]
+            assert "1932" in ask("POST", f"{url}/answers", json=body).json()["plain"]
         assert served.end(signal.SIGTERM) == 0
+    assert f"its data in {tmp_path}/here;" in "".join(served.said)
+    assert "from-environment-02" not in "".join(served.said)
