@@ -13,7 +13,6 @@ from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, find_breach
 from tests.decoding.vocabularies import (
     byte_vocabulary,
     sentencepiece_vocabulary,
-    straddling_vocabulary,
     tekken_vocabulary,
 )
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 VOCABULARIES: dict[str, Callable[[], Vocabulary]] = {
     "bytes": byte_vocabulary,
-    "straddling": straddling_vocabulary,
     "tekken": tekken_vocabulary,
     "sentencepiece": sentencepiece_vocabulary,
 }
@@ -84,7 +82,6 @@ ADMITTED = {"any": 120, "any, char": 121, "glue": 88}
 @pytest.mark.parametrize(
     ("name", "setting"),
     [
-        ("straddling", "glue"),
         ("bytes", "any, char"),
         ("tekken", "any"),
         ("sentencepiece", "glue"),
