@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ REPLIES: list[dict[str, Any]] = json.loads(
 """What was asked for, the reply, and what a reader takes from it; ``read``, if the parser takes nothing."""
 
 
-@pytest.mark.parametrize("row", REPLIES, ids=lambda row: row["reply"][:60])
-def test_a_reply_says_what_a_reader_takes_from_it(row: dict[str, Any]) -> None:
-    read = read_relation if row["asked"] == "label" else read_consistency
-    assert read(row["reply"]) == row.get("read", row["means"])
-    assert row.get("read") is None  # unparsed rather than wrong
+def test_a_reply_says_what_a_reader_takes_from_it() -> None:
+    readers: dict[str, Callable[[str], object]] = {"label": read_relation}
+    for row in REPLIES:
+        found = readers.get(row["asked"], read_consistency)(row["reply"])
+        assert found == row.get("read", row["means"]), row
+        assert row.get("read") is None  # unparsed rather than wrong
 
 
 @pytest.mark.parametrize("family", FAMILIES)

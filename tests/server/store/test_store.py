@@ -85,14 +85,14 @@ def test_a_question_replaces_an_earlier_one_and_what_follows(store: Store) -> No
     assert len(store.conversation("me", other.id).messages) == 1
 
 
-@pytest.mark.parametrize("given_id", HOSTILE)
-def test_malformed_ids_are_not_found(store: Store, given_id: str) -> None:
+def test_malformed_ids_are_not_found(store: Store) -> None:
     store.create_conversation("me")
-    with pytest.raises(NotFoundError, match="not found"):
-        store.conversation("me", given_id)
-    with pytest.raises(NotFoundError, match="not found"):
-        store.revoke(given_id)
-    assert store.owner_of(given_id) is None
+    for given_id in HOSTILE:
+        with pytest.raises(NotFoundError, match="not found"):
+            store.conversation("me", given_id)
+        with pytest.raises(NotFoundError, match="not found"):
+            store.revoke(given_id)
+        assert store.owner_of(given_id) is None
 
 
 def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
