@@ -128,8 +128,9 @@ def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
     assert 3 <= done < 100
     with journal.open("ab") as stream:
         stream.write(b'{"id": "q99", "predic')  # a line torn by the kill
-    finished = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
-    assert f"resuming: {done} of 100 examples are already done" in finished.stderr
+    progress: list[Progress] = []
+    run(Plan(data, "extractive"), tmp_path / "killed", progress.append)
+    assert progress[0].resumed == done
     assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
 
 

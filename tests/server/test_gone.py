@@ -98,7 +98,7 @@ def test_a_disconnect_cancels_a_queued_answer() -> None:
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_reads_nothing_times_out(stream: bool) -> None:
     sent = raw("/v1/answers", {**ASKED, "stream": stream})
-    with serving(Flood(), write_timeout=1.0) as url, calling(url, sent):
+    with serving(Flood(), write_timeout=0.4) as url, calling(url, sent):
         assert eventually(lambda: url.running.connections == 1)
         # The server closes the connection: the client keeps it open.
         assert eventually(lambda: nothing_left(url))
@@ -149,7 +149,7 @@ def test_stopping_finishes_open_answers() -> None:
 
 def test_stopping_does_not_wait_for_ever() -> None:
     slow = Slow()
-    with serving(slow, drain=1.0) as url, calling(url, raw("/v1/answers", ASKED)):
+    with serving(slow, drain=0.3) as url, calling(url, raw("/v1/answers", ASKED)):
         assert eventually(lambda: slow.begun == 1)
         started = time.monotonic()
         url.running.stop()

@@ -69,7 +69,7 @@ def test_an_answer_that_was_cut_off_says_so(path: str, more: dict[str, Any], rea
 
 def test_a_disconnect_cancels_the_request_to_the_model() -> None:
     slow = endpoint.Answer("word " * 50, stall_after=2_000)
-    with model(slow) as (engine, upstream), here.serving(engine, drain=1.0) as url:
+    with model(slow) as (engine, upstream), here.serving(engine, drain=0.3) as url:
         with calling(url, raw("/v1/answers", {**ASKED, "stream": True})) as connection:
             assert connection.recv(100)
             assert eventually(lambda: upstream.under_way == 1)

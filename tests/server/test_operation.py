@@ -110,7 +110,7 @@ def test_a_stream_cut_by_shutdown_says_so(path: str, more: dict[str, Any]) -> No
         with httpx.stream("POST", f"{url}{path}", json=body, timeout=60) as reply:
             return list(reply.iter_lines())
 
-    with serving(slow, drain=1.0) as url, ThreadPoolExecutor(1) as pool:
+    with serving(slow, drain=0.3) as url, ThreadPoolExecutor(1) as pool:
         streamed = pool.submit(read, url)
         assert slow.stopped.acquire(timeout=0) is False
         while not slow.begun:

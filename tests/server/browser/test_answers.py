@@ -139,7 +139,7 @@ def test_overlapping_quotes_share_what_they_share(serve: Serve, page: Page) -> N
 
 
 def test_quotes_light_up_while_the_answer_is_being_written(serve: Serve, page: Page) -> None:
-    slow = "One [ 1 𝒳 is first ] then much more is said " + "and said " * 60 + "and [ 2 last ]."
+    slow = "One [ 1 𝒳 is first ] then much more is said " + "and said " * 35 + "and [ 2 last ]."
     serve(lambda *_: slow, pause=0.03).open(page)
     paste(page, "Here 𝒳 is first.", "One")
     paste(page, "At last.", "Two")
