@@ -29,7 +29,7 @@ for number in range(1_000_000):
     print(number, flush=True)
 """
 
-# Blocks after creating one table, until it is killed.
+# Blocks after creating one of the last tables, until it is killed.
 MIGRATION = """
 import sys, time
 from sqlalchemy import event
@@ -79,11 +79,10 @@ def test_acknowledged_messages_survive_a_kill(url: str) -> None:
 
 
 def test_a_killed_migration_leaves_no_trace(url: str) -> None:
-    for table in ("keys", "messages"):
-        process = start(MIGRATION, url, table)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "within\n"
-        kill(process)
+    process = start(MIGRATION, url, "messages")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "within\n"
+    kill(process)
     store = Store(url)
     store.migrate()
     talk = store.create_conversation("me", "whole")
