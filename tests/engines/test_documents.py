@@ -1153,10 +1153,16 @@ def test_a_box_is_shown_as_ticked_or_empty() -> None:
 
 
 def test_the_words_around_a_letter_are_no_part_of_what_it_says() -> None:
-    offer = "> Dear Dana,\n> as promised, here are the two options:\n> 1. Tiles: £3,900\n> 2. Slate: £4,850"
-    text = f"Hi Lee,\n\nThe flashing was not listed. Is the flashing included?\n\nBest,\nDana\n\n{offer}\n"
-    assert "Best" not in plain("Is the flashing included?", text)
-    assert "Dear Dana" not in plain("What are the two options?", text)
+    text = "Dear Dana,\nhere are our prices:\n\n- Tiles: £3,900\n- Slate: £4,850"
+    assert plain("What are the prices?", text).startswith("here are our prices:")
+    text = (
+        "From: Dana Ruiz\nTo: Lee Park\nSubject: Roof repair\n\nHi Lee,\n\n"
+        "We'd like to go ahead with the second option, the slate one at £4,850, not the tiles. Could "
+        "your crew start in the week of 8 June? We are away until the 5th.\n\n"
+        "One thing: the chimney flashing was not in your list. Is it included?\n\nBest,\nDana\n"
+    )
+    found = quotes("Is the chimney flashing included?", text, encoder=TUNED_ENCODER)
+    assert found == ["One thing: the chimney flashing was not in your list. Is it included?"]
 
 
 def test_text_that_is_struck_through_answers_nothing() -> None:
