@@ -256,6 +256,20 @@ def test_lines_above_the_header_of_a_table_are_text() -> None:
     assert extract("a.csv", b"a;b;c\nx;;\n").text.startswith("| a | b | c |")
 
 
+def test_comments_of_a_table_are_text() -> None:
+    rows = (
+        b"# Rents per month\n# Pets: ask, no fee.\nref,rent,pets\n# 1,90,no\n"
+        b"P2,80,ask\n\n# Viewings Mon, Tue.\n"
+    )
+    assert extract("a.csv", rows).text == (
+        "# Rents per month\n\nPets: ask, no fee.\n\n"
+        "| ref | rent | pets |\n| --- | --- | --- |\n| # 1 | 90 | no |\n| P2 | 80 | ask |"
+        "\n\nViewings Mon, Tue."
+    )
+    numbered = b"# of rooms,rent,pets\n1,90,no\n"
+    assert extract("a.csv", numbered).text.startswith("| # of rooms | rent | pets |")
+
+
 def test_an_empty_header_is_kept() -> None:
     found = extract("a.md", b"| | |\n|---|---|\n| Vet | call Ann |\n| Warden | call Bo |\n")
     assert found.text.split("\n")[0].strip("| ") == ""

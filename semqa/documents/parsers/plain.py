@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
@@ -155,6 +155,7 @@ _LEAST_COLUMNS = 3
 """Rows of one cell above a table of fewer columns may be values whose name or value is empty."""
 
 _LONGEST_TITLE = 90
+_MARKED = re.compile(r"#+ +(?=\S)")
 _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)\r?\n", re.IGNORECASE)
 
 
@@ -167,33 +168,43 @@ def parse_csv(name: str, data: bytes, limits: Limits) -> Parsed:
     text = text[declared.end() :] if declared else text
     rows = _rows(text, delimiter)
     try:
-        lines = _with_preamble(_limited(rows, limits.characters))
+        lines = _with_notes(list(_limited(rows, limits.characters)), delimiter)
     except csv.Error as error:
         raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
     return "", "\n".join(lines), ()
 
 
-def _with_preamble(rows: Iterator[list[str]]) -> list[str]:
-    """Return a table as lines, below any rows before its header that have text in one cell only.
+def _with_notes(rows: Sequence[list[str]], delimiter: str) -> list[str]:
+    """Return a table as lines, with the text above its header and the comments below it.
 
-    Spreadsheets have titles, dates of printing and notes there. Those that are no sentences become
-    headings, so that they introduce the rows.
+    Spreadsheets have titles, dates of printing and notes in the first cell of rows above the
+    header, and scripts write comments ("# Rents per month"). Those above the header that are no
+    sentences become headings, so that they introduce the rows.
     """
-    above: list[list[str]] = []
-    for row in rows:
-        if sum(map(bool, map(str.strip, row))) > 1:
-            break
-        above.append(row)
-    else:
-        return table_lines(above)
-    said = [" ".join("".join(cells).split()) for cells in above]
-    if len(row) < _LEAST_COLUMNS:
-        return table_lines(chain(above, [row], rows))
+    widths = Counter(len(row) for row in rows if not _MARKED.match("".join(row[:1])))
+    width = max(widths, key=lambda each: widths[each], default=0)
+
+    def comment(row: list[str]) -> str:
+        """Return the text of a comment, or nothing."""
+        marked = _MARKED.match("".join(row[:1]))
+        return delimiter.join(row)[marked.end() :] if marked and len(row) != width else ""
+
+    filled = [0 if comment(row) else sum(map(bool, map(str.strip, row))) for row in rows]
+    header = next((number for number, cells in enumerate(filled) if cells > 1), None)
+    if header is None:
+        return table_lines(rows)
+    end = max(number for number, cells in enumerate(filled, 1) if cells)
+    if width < _LEAST_COLUMNS and not any(map(comment, rows[:header])):
+        header = 0
     lines: list[str] = []
+    said = (" ".join((comment(row) or "".join(row)).split()) for row in rows[:header])
     for level, each in enumerate(filter(None, said), 1):
         title = each[-1] not in ".!?:;" and len(each) <= _LONGEST_TITLE
         lines += [f"{'#' * min(level, 6)} {each}" if title else each, ""]
-    return lines + table_lines(chain([row], rows))
+    lines += table_lines(rows[header:end])
+    for each in filter(None, map(comment, rows[end:])):
+        lines += ["", " ".join(each.split())]
+    return lines
 
 
 def _limited(rows: Iterator[list[str]], characters: int) -> Iterator[list[str]]:
