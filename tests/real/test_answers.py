@@ -28,12 +28,9 @@ def test_nothing_is_quoted_twice(answers: list[Answered]) -> None:
         assert not each.twice, each.answer.marked
 
 
-def test_no_loops_outside_quotes(
-    answers: list[Answered], engine: list[str], request: pytest.FixtureRequest
-) -> None:
+def test_no_loops_outside_quotes(answers: list[Answered], engine: list[str]) -> None:
     if "--base-url" in engine:
-        why = "a grammar does not remember what was written"
-        request.applymarker(pytest.mark.xfail(raises=AssertionError, reason=why, strict=False))
+        pytest.skip("not promised: a grammar does not remember what was written")
     for each in answers:
         assert not each.loops, each.answer.marked
 
