@@ -144,7 +144,7 @@ _ABBREVIATION = re.compile(
 )
 """Abbreviations, among them initials and pairs of letters such as "a.m." and "z. B."."""
 _BEFORE_NUMBERS = re.compile(
-    r"(?:\b(?:nos?|nr|núm|arr|art|abs|ca|dep|est|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|qty|ref|v|ver|vol|bd|pp?|págs?|"
+    r"(?:\b(?:nos?|nr|núm|arr|art|abs|ca|dep|est|ziff|kap|chap|cap|sec|para|cl|part|ext|max|min|qty|ref|rev|v|ver|vol|bd|pp?|págs?|"
     r"tel|tél|jan|janv|feb|févr?|mar|apr|jun|jul|juill?|aug|sept?|oct|okt|nov|dec|déc|dez)|str)\.$",
     re.IGNORECASE,
 )

@@ -809,6 +809,28 @@ def test_the_highest_rank_is_the_lowest_number() -> None:
     assert column_rows(match("Which club has the most points?", [Source(table)])) == [1]
 
 
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which mower runs longest?", ["Run"]),
+        ("Which is the cheapest?", ["Price"]),
+        ("Which of the mowers is best for slopes?", []),
+        ("Which mower is the quietest?", ["Noise"]),
+    ],
+)
+def test_a_row_of_numbers_tells_which_product(question: str, rows: list[str]) -> None:
+    table = (
+        "| Feature | M500 | Clover | X4 |\n| --- | --- | --- | --- |\n| Price | $989 | $649 | $1,899 |\n"
+        "| Run time | 110 min | 50 min | 180 min |\n| Noise | 58 dB | 61 dB | 63 dB |\n"
+        "| Steepest slope | 35% | 25% | 60%, wet too |\n| App | yes | no | yes |\n"
+    )
+    found = match(question, [Source(table)])
+    texts = [
+        found.sources[s].texts[u] for s, u in map(found.places.__getitem__, column_rows(found))
+    ]
+    assert [text.split()[0] for text in texts] == rows
+
+
 def test_a_subject_before_a_dash_belongs_to_each_part() -> None:
     question = "Night vet - what is the number and what does the visit cost?"
     reading = read(question, [Source("The night vet is at 41 Mill Road.\n\nRing 960 900.")], None)

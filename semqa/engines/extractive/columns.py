@@ -1,4 +1,4 @@
-"""Rows of a table that answer by one of its columns: the highest number, or all with a tick."""
+"""Rows of a table that answer by their numbers, ticks or values."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ _YES_OR_NO = _YES | _NO | {"", "-", "–"}
 def column_rows(found: Match) -> list[int]:
     """Return the rows that answer by one column of a table; none if several columns might.
 
-    "Which is the cheapest?" is answered by the row with the lowest price, and "Which ones have a
-    grinder?" by all rows that say yes. A question that has other words of the table, as in "the
+    "Which is the cheapest?" is answered by the row with the lowest price (or the row of prices, if
+    there is one), and "Which ones have a grinder?" by all rows that say yes. A question that has other words of the table, as in "the
     cheapest with a grinder", is not answered so.
     """
     if not _WHICH.match(found.question):
@@ -112,12 +112,32 @@ def column_rows(found: Match) -> list[int]:
         )
         if len(values := _numbers(column, timed=word in _FAST)) == len(column) >= LEAST_ROWS
     ]
-    if len(numbers) != 1:
+    if not numbers:
+        return _row_of_numbers(found, needed or terms | _IMPLIED.get(word, frozenset()))
+    if len(numbers) > 1:
         return []
     (values,) = numbers
     extreme = (max if most else min)(values.values())
     rows = [row for row, value in values.items() if value == extreme]
     return rows if len(rows) == 1 else []
+
+
+def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
+    """Return the row with most of the words, if its cells are numbers and no column is only numbers.
+
+    In a comparison with a column for each product, this row says which is the cheapest.
+    """
+    shared: dict[int, int] = {}
+    for _, rows in _tables(found):
+        cells = [each[1:] for each in rows.values()]
+        if not any(all(map(_NUMBER.match, column)) for column in zip(*cells, strict=True)):
+            for row, (name, *values) in rows.items():
+                said = len(words.intersection(stems_of(name)))
+                if said and len(values) >= LEAST_ROWS and all(map(_NUMBER.match, values)):
+                    shared[row] = said
+    most = max(shared.values(), default=0)
+    rows_with_most = [row for row, said in shared.items() if said == most]
+    return rows_with_most if len(rows_with_most) == 1 else []
 
 
 def _rows_with_values(found: Match) -> list[int]:
