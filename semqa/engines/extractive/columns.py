@@ -132,7 +132,7 @@ def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
         cells = [each[1:] for each in rows.values()]
         if not any(all(map(_NUMBER.match, column)) for column in zip(*cells, strict=True)):
             for row, (name, *values) in rows.items():
-                said = len(words.intersection(stems_of(name)))
+                said = len(words & set(stems_of(name)))
                 if said and len(values) >= LEAST_ROWS and all(map(_NUMBER.match, values)):
                     shared[row] = said
     most = max(shared.values(), default=0)
