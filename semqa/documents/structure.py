@@ -134,9 +134,9 @@ _MARKS = re.compile(r"[*#`|>_~]+")
 STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
 """Text that is struck through."""
 _STOP = re.compile(
-    r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
+    r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++(?:[\"'”’»*_)\]†‡§¹²³⁰⁴-⁹]|\[\^?\w{1,4}\])*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
 )
-"""Sentence ends. Those of Chinese and Japanese need no space after them."""
+"""Sentence ends, with quotes and marks of notes. Those of Chinese and Japanese need no space after them."""
 _ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|Dept|Mt|Ave|"
     r"op|cit|eds?|Hr|Fr|Ste|Mme|Mlle|MM|Sra|Srta|Sres|Dra|Dña|Uds?|EE|cf|bzw|evtl|ggf|inkl|vgl|zzgl|"

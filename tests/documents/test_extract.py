@@ -69,7 +69,7 @@ def test_hidden_elements_are_left_out() -> None:
     )
 
 
-def test_text_that_is_struck_through_is_left_out() -> None:
+def test_text_that_is_struck_through_or_hidden_is_left_out() -> None:
     page = (
         "<p>The fee is <del>30</del> <ins>25</ins>.</p><p>Open at <s>8</s> 9.</p>"
         '<p style="text-decoration: line-through">Closed.</p>'
@@ -80,6 +80,7 @@ def test_text_that_is_struck_through_is_left_out() -> None:
     paragraph = made.add_paragraph("The fee is ")
     paragraph.add_run("30").font.strike = True
     paragraph.add_run(" 25.").font.strike = False
+    paragraph.add_run(" Unseen.").font.hidden = True
     assert read_word(made).text == "The fee is 25."
 
 

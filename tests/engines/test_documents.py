@@ -831,6 +831,61 @@ def test_a_row_of_numbers_tells_which_product(question: str, rows: list[str]) ->
     assert [text.split()[0] for text in texts] == rows
 
 
+HOTEL = """# Harbour Hotel
+
+| Room | Season | Price* |
+| --- | --- | --- |
+| Double | Summer | £90 |
+| Suite | all year | £150** |
+
+* Prices exclude breakfast.
+
+** From three nights.
+
+Check-in is from 3 pm.¹ The pool is open daily.² Dogs cost £12 a night.† Parking costs £5 a day.[^p]
+
+¹ Not on Mondays.
+² Closed in January.
+† Assistance dogs stay free.
+
+[^p]: Free for electric cars.
+
+Bring *your own* towels to the sauna.* It is for:
+
+* adults
+* guests of adults
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "How much is a double room in summer?",
+            ["Room | Season | Price*", "Double | Summer | £90", "Prices exclude breakfast."],
+        ),
+        (
+            "What does the suite cost?",
+            [
+                "Room | Season | Price*",
+                "Suite | all year | £150**",
+                "Prices exclude breakfast.",
+                "** From three nights.",
+            ],
+        ),
+        ("When can I check in?", ["Check-in is from 3 pm.¹", "¹ Not on Mondays."]),
+        ("When is the pool open?", ["The pool is open daily.²", "² Closed in January."]),
+        (
+            "What does parking cost?",
+            ["Parking costs £5 a day.", "Free for electric cars."],
+        ),
+        ("What do I bring to the sauna?", ["Bring *your own* towels to the sauna.*"]),
+    ],
+)
+def test_a_note_comes_along(question: str, answer: list[str]) -> None:
+    assert quotes(question, HOTEL, encoder=TUNED_ENCODER) == answer
+
+
 def test_a_subject_before_a_dash_belongs_to_each_part() -> None:
     question = "Night vet - what is the number and what does the visit cost?"
     reading = read(question, [Source("The night vet is at 41 Mill Road.\n\nRing 960 900.")], None)

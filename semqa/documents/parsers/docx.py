@@ -27,7 +27,7 @@ _NO_TEXT = frozenset([_FALLBACK, f"{_W}pPr", f"{_W}rPr"])
 _GONE = "\0"
 """Stands for deleted text, because the spaces around it are one."""
 
-_STRUCK = (f"{_W}rPr/{_W}strike", f"{_W}rPr/{_W}dstrike")
+_UNSAID = tuple(f"{_W}rPr/{_W}{name}" for name in ("strike", "dstrike", "vanish"))
 _OFF = ("0", "false", "off")
 _WINGDINGS = {"F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0FC": "✓", "F0FB": "✗"}
 """The signs of a font that Word uses for boxes to tick."""
@@ -350,10 +350,10 @@ def _without_gaps(text: str) -> str:
 
 
 def _is_deleted(element: Any) -> bool:
-    """Whether an element is deleted text, or text that is struck through."""
+    """Whether an element is deleted, hidden, or struck through."""
     if element.tag != f"{_W}r":
         return element.tag in _DELETED
-    marks = (element.find(path) for path in _STRUCK)
+    marks = (element.find(path) for path in _UNSAID)
     return any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks)
 
 

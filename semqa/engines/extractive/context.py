@@ -105,6 +105,16 @@ _QUALIFIES = re.compile(
 )
 """A sentence that qualifies the one before it."""
 
+_MARK = re.compile(
+    r"(?<=[^\s*\\|])\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\])(?=[\s|.,;:!?)]|$)", re.MULTILINE
+)
+"""The mark of a note, as in "£90*"."""
+
+_NOTE = re.compile(
+    r"(?:[-•] )?\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\](?=:)):?\s*+(?!.*\*\*)"
+)
+_EMPHASIS = re.compile(r"(?<!\w)(\*{1,3})(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*\\])\1(?![\w*])")
+
 _SPECIAL_CASE = re.compile(
     r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
     re.IGNORECASE,
@@ -226,6 +236,7 @@ def needed_by(units: Units, u: int) -> list[int]:
     while over is not None:
         out.append(over)
         over = found[over].over
+    out += [note for v in (u, *out) for note in _notes(units, v)]
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1) if found[u].kind != "item" else None
@@ -250,6 +261,24 @@ def needed_by(units: Units, u: int) -> list[int]:
         or DECIDES.fullmatch(units.texts[after])
     ):
         out.append(after)
+    return out
+
+
+def _notes(units: Units, u: int) -> list[int]:
+    """Return the notes that marks in a unit refer to, such as "* without breakfast": the next ones.
+
+    A list with asterisks for bullets has no notes.
+    """
+    marks = set(_MARK.findall(_EMPHASIS.sub(r"\2", units.structure.of(u))))
+    out: list[int] = []
+    for v in range(u + 1, len(units.structure.units)) if marks else ():
+        note = _NOTE.match(units.structure.of(v))
+        listed = units.structure.units[v].kind == "item" and any(
+            _neighbour(units, v, step) is not None for step in (1, -1)
+        )
+        if note and note[1] in marks and not listed:
+            marks.remove(note[1])
+            out.append(v)
     return out
 
 

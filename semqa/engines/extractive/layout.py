@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NUMBERED", "WORD", "Quoted", "count_words", "layout", "quoted_unit"]
 
-_NOTE = re.compile(r"\[(?!0\])(?:[^\w\[\]:]|[\d_])*\](?!\()")
+_NOTE = re.compile(r"\[(?!0\])(?:(?:[^\w\[\]:]|[\d_])*|\^\w{1,9})\](?!\()")
 """The mark of a note, such as [1], but not an index, the text of a link or the time of a message."""
 _BETWEEN = re.compile(
     r"(?P<box>(?<!\S)\[[ xX]?\](?=\s+\w))"
@@ -153,7 +153,7 @@ def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
     but for those of notes and links, and boxes are shown as ☐ and ☑.
     """
     only_notes = not any(map(str.isalnum, _NOTE.sub("", text)))
-    out, at, said = "", 0, False
+    out, at, said = "", len(text) - len(text.lstrip("\\")), False
     while True:
         match = _BETWEEN.search(text, at)
         part = text[at : match.start() if match else len(text)]
@@ -180,6 +180,8 @@ def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
             between = ""
             if only_notes or in_code:
                 at, between = match.start() + 1, "["
+            elif not out:  # the note itself
+                at += text.startswith(":", at)
         out = out + between if signs and between != " " else f"{out.rstrip()} "
 
 
