@@ -325,6 +325,22 @@ def read_structure(text: str) -> Structure:
     return Structure(text, tuple(reader.units))
 
 
+def _is_divided(lines: Sequence[_Line]) -> bool:
+    """Whether the first cells of rows are repeated between rows that have no other cell."""
+    names: set[str] = set()
+    alone = 0
+    for line in lines:
+        if not _is_row(line.text):
+            break
+        if _LONE_CELL.fullmatch(line.stripped):
+            alone += 1
+        elif (name := line.stripped.strip("|").partition("|")[0].strip()) in names:
+            return alone > 1
+        else:
+            names.add(name)
+    return False
+
+
 def _width(blocks: Sequence[Sequence[_Line]]) -> int:
     """Return the usual width of lines: nine of ten that another one follows are at most as long."""
     lengths = sorted(len(line.text.rstrip()) for block in blocks for line in block[:-1])
@@ -625,7 +641,8 @@ class _Reader:
 
         Rows in Markdown bars without a ruler below them have no header: the passage begins
         in the middle of a table. Nor does a table of names and values. A row with text in its
-        first cell only is a second header of the rows below it.
+        first cell only is a second header of the rows below it; in a table of two columns, only if
+        names of rows are repeated.
         """
         self._group += 1
         header = self._lead_in()
@@ -637,12 +654,13 @@ class _Reader:
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
         above, columns = header, line.stripped.strip("|").count("|") + 1
+        divided = columns > 2 or _is_divided(block[at:])
         while at < len(block) and (
             at < until or _is_row(block[at].text) or _is_ruler(block[at].text)
         ):
             line = block[at]
             below = block[at + 1].stripped if at + 1 < len(block) else ""
-            named = columns > 2 and _is_row(below) and not _LONE_CELL.fullmatch(below)
+            named = divided and _is_row(below) and not _LONE_CELL.fullmatch(below)
             if named and _LONE_CELL.fullmatch(line.stripped):
                 above = self._add(line.start, line.end, "header", header, self._group)
             elif any(map(str.isalnum, line.text)):

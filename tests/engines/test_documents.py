@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.documents import extract
+from semqa.documents.structure import read_structure
 from semqa.engines import Request
 from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
@@ -829,6 +830,19 @@ def test_a_row_of_numbers_tells_which_product(question: str, rows: list[str]) ->
         found.sources[s].texts[u] for s, u in map(found.places.__getitem__, column_rows(found))
     ]
     assert [text.split()[0] for text in texts] == rows
+
+
+def test_a_row_comes_with_its_section_of_the_table() -> None:
+    table = (
+        "| Item | Price |\n| --- | --- |\n| **Adults** | |\n| Day ticket | £10 |\n| Season ticket | £60 |\n"
+        "| **Children** | |\n| Day ticket | £5 |\n| Season ticket | £25 |\n"
+    )
+    question = "How much is a day ticket for children?"
+    expected = ["Item | Price", "Children", "Day ticket | £5"]
+    assert quotes(question, table, encoder=TUNED_ENCODER) == expected
+    gaps = table.replace("Day ticket | £10", "Weekend | £10").replace("Season ticket", "Month", 1)
+    kinds = [unit.kind for unit in read_structure(gaps).units]
+    assert kinds == ["header", *["row"] * 6]  # a name without a value is no section
 
 
 HOTEL = """# Harbour Hotel

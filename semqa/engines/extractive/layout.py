@@ -71,6 +71,9 @@ def quoted_unit(units: Units, number: int, u: int, chance: float) -> Quoted:
     start, end = unit.start, unit.end
     if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
         start, end = outer.span(1)
+        over = units.structure.units[unit.over] if unit.over is not None else None
+        if unit.kind == "header" and over is not None and over.kind == "header":
+            end = start + len(text[start:end].rstrip("| \t"))  # of a section of the table
     elif bullet := _BULLET.match(text, start, end):
         start = bullet.end()
     if inner := _EMPHASIS.fullmatch(text, start, end):
