@@ -113,7 +113,10 @@ _MARK = re.compile(
 _NOTE = re.compile(
     r"(?:[-•] )?\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\](?=:)):?\s*+(?!.*\*\*)"
 )
+"""The mark at the beginning of a note; a line with "**" further on begins with bold text instead."""
+
 _EMPHASIS = re.compile(r"(?<!\w)(\*{1,3})(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*\\])\1(?![\w*])")
+"""Bold or italic text, whose last asterisk is no mark of a note."""
 
 _SPECIAL_CASE = re.compile(
     r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
