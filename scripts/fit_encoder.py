@@ -15,8 +15,8 @@ some random ones; sometimes the evidence is left out, the documents are of anoth
 are questions. The loss is the mean of a binary cross entropy and of a softmax over the units and
 "none of them". Adapters are of rank 16, in all linear layers. Source: Hu et al. 2022 (LoRA).
 
-The adapter that ships was fitted on all sets but `wider` first, with more units per question and
-neither missing evidence nor documents of other sets, and went on with `wider`, for 1.5 epochs.
+The adapter that ships was fitted on all sets but `wider`, with up to 22 units per question of up to
+256 tokens, with dropout, and with neither missing evidence nor documents of other sets.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -327,18 +328,11 @@ def read_structure(text: str) -> Structure:
 
 def _is_divided(lines: Sequence[_Line]) -> bool:
     """Whether the first cells of rows are repeated between rows that have no other cell."""
-    names: set[str] = set()
-    alone = 0
-    for line in lines:
-        if not _is_row(line.text):
-            break
-        if _LONE_CELL.fullmatch(line.stripped):
-            alone += 1
-        elif (name := line.stripped.strip("|").partition("|")[0].strip()) in names:
-            return alone > 1
-        else:
-            names.add(name)
-    return False
+    rows = [line.stripped for line in takewhile(lambda line: _is_row(line.text), lines)]
+    names = [
+        row.strip("|").partition("|")[0].strip() for row in rows if not _LONE_CELL.fullmatch(row)
+    ]
+    return len(rows) - len(names) > 1 and len(set(names)) < len(names)
 
 
 def _width(blocks: Sequence[Sequence[_Line]]) -> int:

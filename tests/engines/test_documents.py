@@ -840,6 +840,8 @@ def test_a_row_comes_with_its_section_of_the_table() -> None:
     question = "How much is a day ticket for children?"
     expected = ["Item | Price", "Children", "Day ticket | £5"]
     assert quotes(question, table, encoder=TUNED_ENCODER) == expected
+    twice = table.replace("| Season ticket | £60 |", "| Day ticket | £11 at the weekend |")
+    assert quotes(question, twice, encoder=TUNED_ENCODER) == expected
     gaps = table.replace("Day ticket | £10", "Weekend | £10").replace("Season ticket", "Month", 1)
     kinds = [unit.kind for unit in read_structure(gaps).units]
     assert kinds == ["header", *["row"] * 6]  # a name without a value is no section

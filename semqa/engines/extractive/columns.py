@@ -83,8 +83,8 @@ def column_rows(found: Match) -> list[int]:
     """Return the rows that answer by one column of a table; none if several columns might.
 
     "Which is the cheapest?" is answered by the row with the lowest price (or the row of prices, if
-    there is one), and "Which ones have a grinder?" by all rows that say yes. A question that has other words of the table, as in "the
-    cheapest with a grinder", is not answered so.
+    there is one), and "Which ones have a grinder?" by all rows that say yes. A question that has
+    other words of the table, as in "the cheapest with a grinder", is not answered so.
     """
     if not _WHICH.match(found.question):
         return []
