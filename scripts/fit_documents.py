@@ -1,6 +1,7 @@
 """Fit the model that selects units of documents, and evaluate it on held-out documents.
 
     python scripts/fit_documents.py SET [SET ...] --encoders FOLDER [--held SET] [--out FILE]
+    python scripts/fit_documents.py SET [SET ...] --names tuned --encoders FOLDER --average FILE …
 
 A SET is a folder with ``questions.jsonl`` and ``documents/``, in the format of `semqa eval docs`. A
 unit is positive if at least half of it is evidence. Each question is also paired with documents of
@@ -8,6 +9,10 @@ another set, which do not answer it. Half of them are also paired with documents
 replaced by questions, as in an FAQ. Prints cross-validated scores by document, then writes the
 trees: for the fine-tuned encoder, for others and for words only. FOLDER is the output of
 `scripts/fit_encoder.py`: each document is read with the encoder that was fitted without it.
+
+With --average, the log odds of the new trees and of those in FILE are averaged, and so are the
+thresholds; models that are not in --names are copied. Trees for new questions need no features of
+the old ones in this way, which an encoder fitted on them would falsify.
 """
 
 from __future__ import annotations
@@ -416,6 +421,29 @@ def fit(samples: Sequence[Sample], name: str) -> dict[str, Any]:
     return fitted | {"least": round(float(np.quantile(best, FALSE_ABSTENTIONS[name])), 3)}
 
 
+def average(fitted: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Average the log odds of the trees of two models, and their thresholds."""
+    out: dict[str, Any] = {}
+    for key, value in fitted.items():
+        if isinstance(value, float):
+            out[key] = round((value + other[key]) / 2, 3)
+            continue
+        names = value["names"]
+        trees = [
+            [
+                [round(node[0] / 2, 4)]
+                if len(node) == 1
+                else [names.index(part["names"][node[0]]), *node[1:]]
+                for node in tree
+            ]
+            for part in (value, other[key])
+            for tree in part["trees"]
+        ]
+        bias = round((value["bias"] + other[key]["bias"]) / 2, 4)
+        out[key] = {"names": names, "bias": bias, "trees": trees}
+    return out
+
+
 def read_as(sample: Sample, model: Model) -> Reading:
     """Read the sources for a question with the given model."""
     return read(sample.question.question, sample.sources, sample.encoder, model)
@@ -500,15 +528,23 @@ def main() -> None:
     """Fit, report and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=Path)
-    parser.add_argument("--encoders", type=Path, required=True, help="folder with adapters")
+    names = ("tuned", "meaning", "words")
+    parser.add_argument("--names", nargs="+", choices=names, default=names, help="models to fit")
+    parser.add_argument("--encoders", type=Path, help="folder with adapters, for `tuned`")
+    parser.add_argument("--average", type=Path, help="trees to average with")
     parser.add_argument("--held", type=Path, help="held-out set, only for the report")
     parser.add_argument("--out", type=Path, help="output file for the trees")
     args = parser.parse_args()
-    models = {}
-    for name in ("tuned", "meaning", "words"):
+    if "tuned" in args.names and args.encoders is None:
+        parser.error("--encoders is needed")
+    others = json.loads(args.average.read_text("utf-8")) if args.average else {}
+    models = dict(others)
+    for name in args.names:
         samples = load(args.sets, encoders_for(name, args.encoders))
         report(name, samples, *cross_validate(samples, name))
         models[name] = fit(samples, name)
+        if name in others:
+            models[name] = average(models[name], others[name])
         if args.held:
             held = load([args.held], encoders_for(name))
             model = Model.of(models[name])
