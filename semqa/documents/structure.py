@@ -134,10 +134,13 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _MARKS = re.compile(r"[*#`|>_~]+")
 STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
 """Text that is struck through."""
+_CLOSING = r"(?:[\"'”’»*_)\]†‡§¹²³⁰⁴-⁹]|\[\^?\w{1,4}\])"
 _STOP = re.compile(
-    r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++(?:[\"'”’»*_)\]†‡§¹²³⁰⁴-⁹]|\[\^?\w{1,4}\])*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
+    rf"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++{_CLOSING}*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
 )
 """Sentence ends, with quotes and marks of notes. Those of Chinese and Japanese need no space after them."""
+_ENCLOSED_END = re.compile(rf"[.!]{_CLOSING}+\Z")
+"""The end of a sentence in brackets, quotes or bold."""
 _ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|Dept|Mt|Ave|"
     r"op|cit|eds?|Hr|Fr|Ste|Mme|Mlle|MM|Sra|Srta|Sres|Dra|Dña|Uds?|EE|cf|bzw|evtl|ggf|inkl|vgl|zzgl|"
@@ -599,6 +602,8 @@ class _Reader:
             )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False
+        if len(line.split()) > _LABEL_WORDS and _ENCLOSED_END.search(line):
+            return _SECTION.match(line.lstrip("*_")) is not None
         if line[-1] not in _ENDS:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6

@@ -41,6 +41,13 @@ def test_headings_need_no_marks() -> None:
     assert headings(text, "Give notice.")[-1] == "4. Ending it."
 
 
+@pytest.mark.parametrize(
+    "line", ['"No diving from the wall."', "**Dogs are not allowed.**", "Cars pay £48 a day.¹"]
+)
+def test_a_sentence_in_quotes_or_bold_is_no_heading(line: str) -> None:
+    assert units(f"# Pool\n\n{line}\n\nThe bar is open.")[1] == ("sentence", line)
+
+
 def test_headings_may_stand_between_rules() -> None:
     text = "Notes\n\n--- Candidate A: Ann Lee ---\nTue 10:00\n\nDrives.\n\n=== B ===\n\nWalks."
     assert headings(text, "Drives.")[-1] == "Candidate A: Ann Lee"
