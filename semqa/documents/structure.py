@@ -122,7 +122,10 @@ _BOXED = re.compile(r"[ \t]*\*((?:[ \t].*)?[ \t]{2})\*\s*")
 """A line of a text box drawn with asterisks, such as those of the Mozilla Public License."""
 _QUOTED = re.compile(r"(?:>[ \t]?)+")
 """The marks before a line of a message that a reply quotes."""
-_WROTE = re.compile(r"On \S.{4,200} wrote:$")
+_WROTE = re.compile(
+    r"(?:On|Am|Le|El) \S.{4,200} (?:wrote|schrieb(?: \S.{1,80})?|a écrit|escribió) ?:$"
+)
+"""The line above a message that a reply quotes."""
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}\S")
 """Blanks between columns."""
@@ -486,9 +489,9 @@ class _Reader:
                     level = 6  # a line below a heading, such as its authors
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
             return at + 1
-        if _WROTE.match(line.stripped):
-            self._add_heading(line.start, line.end, 6, "meta")
-            return at + 1
+        if lines := _lines_of_attribution(block, at):
+            self._add_heading(line.start, block[at + lines - 1].end, 6, "meta")
+            return at + lines
         if self._is_mail(block, at):
             head = line.stripped.lower()
             if head.startswith(("from:", "subject:")):
@@ -581,7 +584,8 @@ class _Reader:
         if alone and _DATED.match(line) and (_DATED.match(after) or _DATED.match(before)):
             return False
         asked = self._last_text().strip("*_ ").endswith("?")
-        if alone and (not after or _MAIL.match(after) or _HEADING.match(after) or asked):
+        mail = _MAIL.match(after) or (after and _lines_of_attribution(self._blocks[number + 1], 0))
+        if alone and (not after or mail or _HEADING.match(after) or asked):
             return False  # no text below it: a signature, or a short answer
         goes_on = _ITEM.match(after) if alone and len(line.split()) >= 5 else None
         if goes_on and after[goes_on.end()].islower():
@@ -792,7 +796,7 @@ class _Reader:
                 block[last].text, block[last + 1].text if last + 1 < len(block) else ""
             )
             or _MAIL.match(block[last].text)
-            or _WROTE.match(block[last].stripped)
+            or _lines_of_attribution(block, last)
             or self._speaks(block[last].text)
             or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
             or (_underline(block[last].text) and "_" not in block[last].text)
@@ -913,6 +917,13 @@ def _indented_code(lines: Sequence[str]) -> set[int]:
                 code.update(range(number, end))
         number = max(end, number + 1)
     return code
+
+
+def _lines_of_attribution(block: Sequence[_Line], at: int) -> int:
+    """Return how many lines of a block are "On Monday, Ann wrote:", which may be wrapped; else 0."""
+    if _WROTE.match(block[at].stripped):
+        return 1
+    return 2 * (_WROTE.match(" ".join(line.stripped for line in block[at : at + 2])) is not None)
 
 
 def _is_numbered_title(line: str, following: str) -> bool:

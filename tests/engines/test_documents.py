@@ -641,6 +641,39 @@ def test_a_sender_is_left_out_with_its_message(most: int) -> None:
     assert not answer.quotes[-1].text.endswith(":")
 
 
+OLD = "On Mon, 2 Mar 2026 at 09:12, Bo Park\n<bo@y.org> wrote:"
+THREAD = f"""\
+From: Ann Lee
+Subject: Re: The hall
+
+The hall is £60 now. Answers to the rest below.
+
+{OLD}
+> The deposit was £50 last year.
+>
+> How many chairs are there? I think 60.
+
+There are 80.
+"""
+
+
+def test_an_older_message_is_quoted_with_its_sender_and_date() -> None:
+    assert quotes("How much is the hall?", THREAD) == ["The hall is £60 now."]
+    assert quotes("What was the deposit?", THREAD) == [OLD, "The deposit was £50 last year."]
+    outlook = THREAD.replace(OLD, "From: Bo Park\nSent: 2 March 2026\nTo: Ann\nSubject: The hall\n")
+    assert quotes("What was the deposit?", outlook.replace("> ", "").replace(">", "")) == [
+        "From: Bo Park",
+        "Sent: 2 March 2026",
+        "The deposit was £50 last year.",
+    ]
+
+
+def test_a_reply_between_quoted_lines_comes_along_and_is_no_part_of_the_older_message() -> None:
+    found = quotes("How many chairs are there?", THREAD)
+    assert found[-1].endswith("There are 80.")
+    assert quotes("Are there 80?", THREAD.replace("How many chairs", "Chairs")) == ["There are 80."]
+
+
 def test_a_question_about_several_things_has_several_parts() -> None:
     texts = ["# Museum\n\nDogs stay outside the museum.", "# Flat\n\nDogs are allowed in the flat."]
     found = quotes("What about dogs in the museum and in the flat?", *texts)

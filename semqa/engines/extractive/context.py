@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,9 @@ text above it is nearer to the question than this cosine."""
 
 MOST_INSTRUCTIONS = 8
 """Maximum number of instructions to quote around one."""
+
+MOST_QUOTED = 3
+"""Maximum number of units from one that is quoted in a message to the reply below it."""
 
 _ASKS_FOR_ALL = re.compile(
     r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
@@ -77,6 +81,11 @@ _REPLIED = re.compile(
     re.IGNORECASE,
 )
 """The sentence after "Ann asked whether …"."""
+
+_HEAD = re.compile(r"(?:from|date|sent|on|am|le|el)\b", re.IGNORECASE)
+"""Lines above a message that say who wrote it and when."""
+
+_REPLY = re.compile(r"subject: (?:re|aw|fwd?|wg|tr|rv)\b", re.IGNORECASE)
 
 _PROPER_NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z\d][\w.-]*){1,3}")
 
@@ -240,6 +249,7 @@ def needed_by(units: Units, u: int) -> list[int]:
         out.append(over)
         over = found[over].over
     out += [note for v in (u, *out) for note in _notes(units, v)]
+    out += _head_of_message(units, u)
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1) if found[u].kind != "item" else None
@@ -256,6 +266,7 @@ def needed_by(units: Units, u: int) -> list[int]:
             at = _neighbour(units, at, step)
     if units.texts[u].endswith("?") or _is_message(units, u):
         out += _reply(units, u)
+    out += _reply_between(units, u)
     if after is not None and (
         (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
         or _ASKS_OR_DENIES.search(units.texts[u])
@@ -283,6 +294,29 @@ def _notes(units: Units, u: int) -> list[int]:
             marks.remove(note[1])
             out.append(v)
     return out
+
+
+def _head_of_message(units: Units, u: int) -> list[int]:
+    """Return the sender and date of a message below a reply to it, which may say something else."""
+    found = units.structure.units
+    heads = {v for v, unit in enumerate(found) if unit.kind == "meta" and unit.group == -1}
+    firsts = sorted(v for v in heads if v - 1 not in heads)
+    for first in reversed(firsts):
+        head = list(takewhile(heads.__contains__, range(first, u)))
+        # A reply between the lines that it quotes has fewer marks than these.
+        if head and _depth(units, u) >= _depth(units, head[-1] + 1):
+            newest = takewhile(heads.__contains__, range(firsts[0], first))
+            older = any(_REPLY.match(units.texts[v]) for v in newest)
+            older = older or units.texts[first].endswith(":")  # "On Monday, Ann wrote:"
+            return [v for v in head if older and _HEAD.match(units.texts[v])]
+    return []
+
+
+def _depth(units: Units, u: int) -> int:
+    """Return the number of marks ">" before the line of a unit."""
+    text, start = units.structure.text, units.structure.units[u].start
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    return line[: len(line) - len(line.lstrip("> \t"))].count(">")
 
 
 def _is_special_case(rule: str, text: str) -> bool:
@@ -346,6 +380,14 @@ def _reply(units: Units, u: int) -> list[int]:
     ):
         return [last + 1]
     return []
+
+
+def _reply_between(units: Units, u: int) -> list[int]:
+    """Return the first sentence of a reply right below the lines of a message that it quotes."""
+    found = units.structure.units
+    below = next((v for v in range(u, len(found)) if found[v].group != found[u].group), u)
+    replies = found[below].kind == "sentence" and _depth(units, below) < _depth(units, u)
+    return [below] if replies and below <= u + MOST_QUOTED else []
 
 
 def _is_message(units: Units, u: int) -> bool:

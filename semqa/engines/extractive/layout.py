@@ -122,7 +122,9 @@ def layout(
         named = last is not None and sources[last.source - 1].title == title
         if new_source and several and not named and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
-        goes_on = last is not None and last.kind in ("sentence", "meta")
+        goes_on = last is not None and (
+            last.kind == "sentence" or (last.kind == "meta" and last.group == each.group)
+        )
         if new_source or not goes_on or each.kind != "sentence":
             bullet = each.kind == "item" and each.source not in alone and not NUMBERED.match(text)
             lines.append(f"- {marks}" if bullet else marks)
@@ -197,7 +199,7 @@ def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]
     out: list[Quoted] = []
     for each, after in zip_longest(quoted, quoted[1:]):
         place = each.source, each.group
-        if each.kind == "meta" and (after is None or (after.source, after.group) != place):
+        if each.kind == "meta" and not _introduces(each, after, sources):
             continue  # the sender of a message that is left out
         before = out[-1] if out else None
         if (
@@ -212,3 +214,13 @@ def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]
         else:
             out.append(each)
     return out
+
+
+def _introduces(meta: Quoted, after: Quoted | None, sources: Sequence[Source]) -> bool:
+    """Whether what is quoted next is of the same message as a sender or date."""
+    if after is None or after.source != meta.source:
+        return False
+    if after.kind != "meta":
+        return meta.group in (after.group, -1)
+    between = sources[meta.source - 1].text[meta.end : after.start].split("\n")[1:-1]
+    return meta.group == after.group and all(any(map(str.isalnum, line)) for line in between)
