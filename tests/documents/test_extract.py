@@ -72,7 +72,7 @@ def test_hidden_elements_are_left_out() -> None:
 def test_text_that_is_struck_through_or_hidden_is_left_out() -> None:
     page = (
         "<p>The fee is <del>30</del> <ins>25</ins>.</p><p>Open at <s>8</s> 9.</p>"
-        '<p style="text-decoration: line-through">Closed.</p>'
+        '<p style="text-decoration: line-through">Closed.</p><p class="old-price">£9</p>'
     )
     assert extract("a.html", page.encode()).text == "The fee is 25.\n\nOpen at 9."
     assert extract("a.md", b"The fee is ~~30~~ 25.").text == "The fee is 25."
@@ -103,6 +103,34 @@ def test_a_picture_alone_in_a_cell_is_its_description() -> None:
     row = "".join(f"<td>{cell}</td>" for cell in cells)
     found = extract("a.html", f"<table><tr><th>A<th>B<th>C<th>D<tr>{row}</table>".encode())
     assert found.text.endswith("| Yes | No | Some | 12 |")
+
+
+def test_signs_that_class_names_tell_are_written() -> None:
+    signs = (
+        '<i class="fa fa-times"></i>',
+        '<svg class="icon-check"><path/></svg>',
+        '<img src="/i/cross.svg">',
+        '<svg><use href="#tick"/></svg>',
+        '<span class="material-icons">close</span>',
+        '<span class="icon-yes"><i class="fa-check"></i></span>',
+    )
+    row = "".join(f"<td>{sign}</td>" for sign in signs)
+    assert _page(f"<table><tr>{'<th>A' * 6}<tr>{row}</table>").endswith("| ✗ | ✓ | ✗ | ✓ | ✗ | ✓ |")
+    items = (
+        '<i class="fa fa-check"></i>Mail',
+        '<img alt="Not included">Log',
+        "<span class=sr-only>Not included:</span> Calls",
+        "<label><input type=checkbox><span class=checkmark></span>Blue</label>",
+        '<span class="no-margin"></span>Plain',
+    )
+    found = _page(f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>")
+    assert found.split("\n") == [
+        "- ✓ Mail",
+        "- ✗ Log",
+        "- Not included: Calls",
+        "- ☐ Blue",
+        "- Plain",
+    ]
 
 
 def test_numbers_above_the_line_do_not_join_those_on_it() -> None:

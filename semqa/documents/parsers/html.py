@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.documents.document import clean
 from semqa.documents.parsers.plain import decode, numeral, superscript, table_lines
+from semqa.documents.structure import NEGATES
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -72,6 +73,24 @@ _NOTICE = re.compile(
 )
 """Class names and ids of cookie notices, breadcrumbs, and what only a screen reader reads."""
 
+_UNSEEN = frozenset(["screen-reader-text", "sr-only", "visually-hidden"])
+_TELLS = re.compile(rf"{NEGATES.pattern}|\b(?:old|original|previous|regular|was)\b", re.IGNORECASE)
+"""What a screen reader must say: "Not included", or which of two prices is the old one."""
+
+_STRUCK = re.compile(
+    r"(?:^|[ _-])(?:line-through|strike(?:through)?|struck|old-price|price-old|was-price|price-was)(?:$| )",
+    re.IGNORECASE,
+)
+"""Class names of text that a style sheet strikes through."""
+
+_SIGN = re.compile(
+    r"(?:^|[ #_/-])(?:(?P<no>cross|times|remove|x-?mark|close|clear|no|not[ -]included|excluded|"
+    r"(?:bi|fa|icon|lucide)-x)|check(?:ed|mark)?|done|ok|tick|yes|included)"
+    r"(?:[ _-]?(?:alt|bold|circle|fill|icon|lg|square|\d+))*(?:$|[ .])",
+    re.IGNORECASE,
+)
+"""Names of signs for "yes" and "no"."""
+
 _ACCEPT = re.compile(
     r"\s*(?:(?:I|yes,?) )?(?:accept|agree|allow|got it|ok(?:ay)?|understood|alle (?:cookies )?akzeptieren|akzeptieren|"
     r"zustimmen|einverstanden|verstanden|(?:tout )?accepter|j[’']accepte|aceptar|de acuerdo)\b",
@@ -115,6 +134,10 @@ _LONGEST_MARK = 6
 _NOTE_NUMBER, _NOTE_START = re.compile(r"\s*(\d{1,2})(?!\d)"), re.compile(r"[.):]?\s+[^\W\d_]")
 _NOTED = re.compile(r"(?:[^\W\d_]{3,}|[.,;:)])\s*\Z")
 """The number of a note, what follows at its start, and what may stand before its mark."""
+
+_LABELS = ("alt", "aria-label", "title")
+_LINKED = ("src", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href")
+"""Attributes that describe a picture, and that say which one it is."""
 
 _CELL_TAGS = frozenset(["div", "span", "p", "a", "b", "strong", "em"])
 _MIN_ROWS, _LONGEST_CELL, _MOST_IN_CELL = 3, 80, 20
@@ -437,6 +460,7 @@ def _is_hidden(element: Any) -> bool:
         )
         or (element.get("hidden") not in (None, "until-found") and not panel)
         or "line-through" in element.get("style", "")
+        or _STRUCK.search(element.get("class", "")) is not None
         or element.get("role") in _ROLES
         or (element.get("aria-hidden") == "true" and _is_decoration(element))
         or (element.tag in _BLOCKS and _is_around_text(element))
@@ -448,8 +472,9 @@ def _is_hidden(element: Any) -> bool:
 def _is_around_text(element: Any) -> bool:
     """Whether a block is a cookie notice, or links around the text of a page."""
     name = f"{element.get('class', '')} {element.get('id', '')}"
-    if name != " " and _NOTICE.search(name):
-        return not _is_longer(element, _LONGEST_NOTICE)
+    if name != " " and (notice := _NOTICE.search(name)):
+        tells = notice[0].lower() in _UNSEEN and _TELLS.search(_text(element))
+        return not tells and not _is_longer(element, _LONGEST_NOTICE)
     around = name != " " and _LINKS.search(name) is not None
     if not around and element.tag in _LISTS:
         around = any(
@@ -627,11 +652,29 @@ def _drop_note_marks(root: Any) -> None:
 
 
 def _write_signs(root: Any) -> None:
-    """Write boxes to tick, and superscript numbers as in "10⁶" but not at the start of a note."""
+    """Write boxes to tick, and superscript numbers as in "10⁶" but not at the start of a note.
+
+    Signs for "yes" and "no" in cells and items, which only their class names tell, become ✓ and ✗.
+    """
     for each in root.iter("input"):
         if each.get("type", "").lower() in ("checkbox", "radio"):
             sign = "☐" if each.get("checked") is None else "☑"
             each.tail = f" {sign} {each.tail or ''}"
+    written = None
+    for each in root.iter("i", "img", "span", "svg"):
+        within = next(each.iterancestors("li", "td", "th", "dd"), None)
+        names = [each.get("class", ""), each.get("data-icon", "")]
+        if "material-" in names[0]:  # a font whose words are pictures
+            names[0], each.text = each.text or "", None
+        if within is None or written in each.iterancestors() or _is_longer(each, 0):
+            continue
+        names += [use.get(key, "") for use in each.iter("use", "img") for key in _LINKED]
+        if within.tag == "li":  # a cell shows its label
+            names += [each.get(key, "") for key in _LABELS]
+        sign = next(filter(None, map(_SIGN.search, names)), None)
+        if sign and next(each.getparent().iter("input"), None) is None:
+            each.tail = f"{'✗' if sign['no'] else '✓'} {each.tail or ''}"
+            written = each
     for each in root.iter("sup"):
         if each.getprevious() is not None or (each.getparent().text or "").strip():
             each.text = superscript(each.text or "")
@@ -640,7 +683,7 @@ def _write_signs(root: Any) -> None:
 def _label(cell: Any) -> str:
     """Return what a cell without visible text shows: the description of a picture or sign."""
     for each in islice(cell.iterdescendants(), _MOST_IN_CELL):
-        for name in ("alt", "aria-label", "title"):
+        for name in _LABELS:
             if label := each.get(name, "").strip():
                 return str(label)
     return "".join(cell.itertext("title", "span")).strip()
