@@ -1280,6 +1280,8 @@ def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
         f"<section role=tabpanel hidden><h2>Cost</h2>{answer}</section>"
     )
     assert _page(tabs) == f"## Overview\n\nHello.\n\n## Cost\n\n{answer}"
+    untitled = tabs.replace("<h2>Cost</h2>", "")
+    assert _page(untitled) == f"## Overview\n\nHello.\n\n###### Cost\n\n{answer}"
     button = f"<button aria-expanded=false>What is the price?</button><div>{answer}</div>"
     assert _page(button) == f"###### What is the price?\n\n{answer}"
     assert _page("<button>Send</button><div>Short.</div>") == "Short."

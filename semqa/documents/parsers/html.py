@@ -217,6 +217,7 @@ class _Text:
         self._around = _around_heading(root)
         _drop_note_marks(root)
         _write_signs(root)
+        _title_panels(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
@@ -671,13 +672,27 @@ def _write_signs(root: Any) -> None:
         names += [use.get(key, "") for use in each.iter("use", "img") for key in _LINKED]
         if within.tag == "li":  # a cell shows its label
             names += [each.get(key, "") for key in _LABELS]
-        sign = next(filter(None, map(_SIGN.search, names)), None)
-        if sign and next(each.getparent().iter("input"), None) is None:
-            each.tail = f"{'✗' if sign['no'] else '✓'} {each.tail or ''}"
+        shown = next(filter(None, map(_SIGN.search, names)), None)
+        if shown and next(each.getparent().iter("input"), None) is None:
+            each.tail = f"{'✗' if shown['no'] else '✓'} {each.tail or ''}"
             written = each
     for each in root.iter("sup"):
         if each.getprevious() is not None or (each.getparent().text or "").strip():
             each.text = superscript(each.text or "")
+
+
+def _title_panels(root: Any) -> None:
+    """Write the names of tabs above their panels, unless a heading there repeats them."""
+    by_role: dict[str, list[Any]] = {"tab": [], "tabpanel": []}
+    for each in root.iter():
+        by_role.get(each.get("role"), []).append(each)
+    tabs, panels = by_role.values()
+    for tab, panel in zip(tabs, panels, strict=True) if len(tabs) == len(panels) else ():
+        title = " ".join("".join(tab.itertext()).split())
+        if title not in (" ".join("".join(h.itertext()).split()) for h in panel.iter(*_HEADINGS)):
+            heading = panel.makeelement("h6")
+            heading.text, heading.tail, panel.text = title, panel.text, None
+            panel.insert(0, heading)
 
 
 def _label(cell: Any) -> str:
