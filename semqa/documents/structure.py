@@ -134,6 +134,7 @@ _GOES_ON = re.compile(
 )
 """Words that hardly a sentence or heading ends with."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
+_COMMENT = re.compile(r"[ \t]*<!--(?!.*-->.*\w)")
 _MARKS = re.compile(r"[*#`|>_~]+")
 STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
 """Text that is struck through."""
@@ -650,12 +651,19 @@ class _Reader:
         self._group += 1
         header = self._lead_in()
         self._list = None
+        if _is_ruler(block[at].text) and at + 1 < len(block) and _is_row(block[at + 1].text):
+            at += 1  # the upper border
         line = block[at]
         ruled = at + 1 < len(block) and _is_ruler(block[at + 1].text)
         names = plain(line.text) and (ruled or not _is_bounded(line.text))
         if names and not _NAMED_VALUE.fullmatch(line.stripped) and not _is_numbered(block[at:]):
             header = self._add(line.start, line.end, "header", header, self._group)
             at += 1
+            second = at + 1 if ruled else at
+            if second < len(block) and _is_second_header(line.text, block[second].text):
+                line = block[second]
+                header = self._add(line.start, line.end, "header", header, self._group)
+                at = second + 1
         above, columns = header, line.stripped.strip("|").count("|") + 1
         divided = columns > 2 or _is_divided(block[at:])
         while at < len(block) and (
@@ -797,6 +805,7 @@ class _Reader:
             )
             or _MAIL.match(block[last].text)
             or _lines_of_attribution(block, last)
+            or block[last].text.startswith("[^")
             or self._speaks(block[last].text)
             or (_CLAUSE.match(block[last].text) and block[last - 1].stripped[-1] in ".;:")
             or (_underline(block[last].text) and "_" not in block[last].text)
@@ -866,13 +875,16 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
     lines = text.split("\n")
     code = _code_lines(lines)
     block: list[_Line] = []
-    at = 0
+    at, comment = 0, False
     for number, line in enumerate(lines):
         is_code = number in code
         boxed = None if is_code else _BOXED.fullmatch(line)
         start, content = (at + boxed.start(1), boxed[1]) if boxed else (at, line)
         if not is_code and (quoted := _QUOTED.match(line)):
             start, content = at + quoted.end(), line[quoted.end() :]
+        if not is_code and (_COMMENT.match(content) or comment):
+            comment = "-->" not in content  # a comment of Markdown, which is not displayed
+            content = ""
         is_break = not content.strip() or (_is_rule(content) and not block)
         if _FENCE.match(line) or (is_break and not is_code):
             if block:
@@ -978,8 +990,18 @@ _NAMED_VALUE = re.compile(
 _NUMBERED_CELL = re.compile(r"[\s|]*([^\W\d_]+\.? ?)\d")
 """A first cell such as "Day 1"."""
 
+_SECOND_HEADER = re.compile(r"\|\s*+\|(?:[^|\d]*[^\W\d_][^|\d]*\|){2,}")
+"""A row whose first cell is empty, and all others have text without numbers."""
+
 _LONE_CELL = re.compile(r"\|(?=[^|]*[^\W\d_])[^|]*+\|[|\s]*+")
 """A row of which only the first cell has text."""
+
+
+def _is_second_header(header: str, line: str) -> bool:
+    """Whether a line without numbers names columns below a header with merged cells."""
+    names = [cell.strip() for cell in header.strip().removesuffix("|").split("|")][2:]
+    merged = "" in names or len(set(names)) < len(names)
+    return merged and _SECOND_HEADER.fullmatch(line.strip()) is not None
 
 
 def _is_numbered(rows: Sequence[_Line]) -> bool:
@@ -991,13 +1013,15 @@ def _is_numbered(rows: Sequence[_Line]) -> bool:
 
 def _begins_table(line: str, following: str) -> bool:
     """Whether a line begins a table, unlike one line of text with a bar, as in "a | b"."""
-    return _is_bounded(line) or (_is_row(line) and (_is_row(following) or _is_ruler(following)))
+    if _is_bounded(line) or (_is_ruler(line) and _is_row(following)):
+        return True
+    return _is_row(line) and (_is_row(following) or _is_ruler(following))
 
 
 def _is_ruler(line: str) -> bool:
     """Whether a line separates a table's header from its rows."""
-    bare = line.strip()
-    return "-" in bare and "|" in bare and set(bare) <= set(" \t:|+-")
+    signs = set(line.strip())
+    return signs <= set(" \t:|+-=") and bool(signs & set("-=") and signs & set("|+"))
 
 
 def _is_delimited(block: Sequence[_Line]) -> bool:

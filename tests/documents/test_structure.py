@@ -637,6 +637,30 @@ def test_a_row_of_one_cell_is_a_header_of_the_rows_below() -> None:
     assert [unit.over for unit in units] == [None, 0, 1]
 
 
+def test_tables_of_terminals_have_a_header() -> None:
+    border = "+------+-------+"
+    table = f"| Room | Price |\n{border.replace('-', '=')}\n| One  | 80    |\n{border}\n| Two  | 90    |"
+    text = f"Prices in euros:\n{border}\n{table}\n{border}"
+    kinds = ["sentence", "header", "row", "row"]
+    assert [kind for kind, _ in units(text)] == kinds
+    assert over(text, "90    |") == "| Room | Price |"
+    assert over(" id | name\n----+------\n  1 | Ann\n  2 | Bob", "Bob") == "id | name"
+
+
+def test_a_row_of_names_below_merged_cells_is_a_header() -> None:
+    text = "| Area | Q1 |  | Q2 |  |\n| --- | --- | --- | --- | --- |\n|  | Sold | Let | Sold | Let |\n"
+    structure = read_structure(f"{text}| North | 8 | 9 | 7 | 6 |")
+    assert [unit.kind for unit in structure.units] == ["header", "header", "row"]
+    assert [unit.over for unit in structure.units] == [None, 0, 1]
+    plain = text.replace("Q1 |  | Q2 |  |", "A | B | C | D |")
+    assert [kind for kind, _ in units(plain)] == ["header", "row"]
+
+
+def test_comments_of_markdown_are_no_text() -> None:
+    text = "One.\n<!-- The fee\nis 5. -->\nTwo.\n\n<!-- Old. -->\n\n```\n<!-- code -->\n```"
+    assert [said for _, said in units(text)] == ["One.", "Two.", "<!-- code -->"]
+
+
 def test_a_sentence_in_brackets_is_no_lead_in() -> None:
     text = "The fee was set. (One member voted against.)\n\n| Group | Grant |\n|---|---|\n| Choir | 20 |"
     units = read_structure(text).units

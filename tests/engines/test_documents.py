@@ -935,6 +935,15 @@ def test_a_note_comes_along(question: str, answer: list[str]) -> None:
     assert quotes(question, HOTEL, encoder=TUNED_ENCODER) == answer
 
 
+def test_a_row_below_a_merged_cell_comes_with_the_row_that_names_it() -> None:
+    table = "| Hook | Price | From |\n| --- | --- | --- |\n| Steel | £2 | 1 |\n|  | £1 | 100 |\n| Brass | £5 | 1 |"
+    assert quotes("What does a hook cost from 100?", table) == [
+        "Hook | Price | From",
+        "Steel | £2 | 1",
+        "| £1 | 100",
+    ]
+
+
 def test_a_subject_before_a_dash_belongs_to_each_part() -> None:
     question = "Night vet - what is the number and what does the visit cost?"
     reading = read(question, [Source("The night vet is at 41 Mill Road.\n\nRing 960 900.")], None)

@@ -87,6 +87,11 @@ _HEAD = re.compile(r"(?:from|date|sent|on|am|le|el)\b", re.IGNORECASE)
 
 _REPLY = re.compile(r"subject: (?:re|aw|fwd?|wg|tr|rv)\b", re.IGNORECASE)
 
+_UNNAMED = re.compile(r"\|\s*\|(?!\W*(?:sub)?-?total\b)", re.IGNORECASE)
+"""A row whose first cell is empty, as below a merged cell, and its total is not."""
+
+_NAMED = re.compile(r"\|[^|]*[^\W\d_]")
+
 _PROPER_NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z\d][\w.-]*){1,3}")
 
 _DATED = re.compile(
@@ -249,7 +254,7 @@ def needed_by(units: Units, u: int) -> list[int]:
         out.append(over)
         over = found[over].over
     out += [note for v in (u, *out) for note in _notes(units, v)]
-    out += _head_of_message(units, u)
+    out += _head_of_message(units, u) + _rows_above(units, u)
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
     before = _neighbour(units, u, -1) if found[u].kind != "item" else None
@@ -294,6 +299,17 @@ def _notes(units: Units, u: int) -> list[int]:
             marks.remove(note[1])
             out.append(v)
     return out
+
+
+def _rows_above(units: Units, u: int) -> list[int]:
+    """Return the rows up to the one that names a row with an empty first cell, if there is one."""
+    rows: list[int] = []
+    at: int | None = u
+    while at is not None and _UNNAMED.match(units.structure.of(at)):
+        at = _neighbour(units, at, -1)
+        rows += [at] if at is not None and units.structure.units[at].kind == "row" else []
+    named = at in rows and _NAMED.match(units.structure.of(rows[-1]))
+    return rows if named and len(rows) <= LONGEST_LIST else []
 
 
 def _head_of_message(units: Units, u: int) -> list[int]:
