@@ -955,6 +955,16 @@ def test_merged_cells_of_an_html_table() -> None:
     ]
 
 
+def test_the_title_of_a_table_is_no_header() -> None:
+    head = "<tr><th>Age<th>Fee<th>Term"
+    summer = f"<table><tr><th colspan=3>Summer{head}<tr><td>7<td>£4<td>£9"
+    assert _page(summer) == "Summer\n\n| Age | Fee | Term |\n| --- | --- | --- |\n| 7 | £4 | £9 |"
+    rows = _page(f"{summer}<tr><th colspan=3>Winter<tr><td>7<td>£5<td>£8").split("\n")
+    assert rows[:1] + rows[2:3] + rows[4:5] == ["| Age | Fee | Term |", "| Summer |", "| Winter |"]
+    infobox = "<table><tr><th colspan=2>Aster<tr><th>Built<td>1890<tr><th>Lost<td>1921</table>"
+    assert _page(infobox).startswith("Aster\n\n|  |  |\n| --- | --- |\n| Built | 1890 |")
+
+
 def test_notices_and_links_around_a_page_are_left_out() -> None:
     page = (
         "<a class=skip href='#main'>Skip to content</a>"

@@ -267,7 +267,12 @@ class _Text:
             rows = self._rows(element)
             for caption in element.iter("caption"):
                 self._write_block([self._line(caption)], tag)
-            self._write_block(table_lines(rows, headless=_is_headless(element)), tag)
+            titled = len(rows) > 2 and len(rows[0]) == 1 < len(rows[1]) and _names_columns(element)
+            if titled and any(len(row) == 1 for row in rows[2:]):
+                rows[:2] = rows[1::-1]  # the first of several sections
+            elif titled:
+                self._write_block(rows.pop(0), tag)
+            self._write_block(table_lines(rows, headless=_is_headless(element, titled)), tag)
         else:
             return False
         return True
@@ -769,12 +774,18 @@ def _is_data(table: Any) -> bool:
     return columns > 1 and table.get("role") not in ("none", "presentation")
 
 
-def _is_headless(table: Any) -> bool:
-    """Whether a table has row headers but no header row."""
-    first = next(table.iter("tr"))
+def _is_headless(table: Any, titled: bool) -> bool:
+    """Whether a table has row headers but no header row, below its title if it has one."""
+    first = next(islice(table.iter("tr"), int(titled), None))
     cells = [cell.tag for cell in first if cell.tag in _CELLS]
     blank = set(cells) == {"th"} and not "".join(first.itertext()).strip()
     return blank or (cells[:1] == ["th"] and "td" in cells)
+
+
+def _names_columns(table: Any) -> bool:
+    """Whether the second row begins with a header cell, so that the first is a title above it."""
+    second = next(islice(table.iter("tr"), 1, None))
+    return next((cell.tag for cell in second if cell.tag in _CELLS), None) == "th"
 
 
 def _begins_paragraph(element: Any) -> bool:
