@@ -607,12 +607,29 @@ class _Reader:
             )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False
+        listed = self._is_bare(number + 2) and _HEADING.match(before)
+        if self._is_bare(number + 1) and (self._is_bare(number - 1) or listed):
+            return False  # one of at least three lines that introduce nothing
         if len(line.split()) > _LABEL_WORDS and _ENCLOSED_END.search(line):
             return _SECTION.match(line.lstrip("*_")) is not None
         if line[-1] not in _ENDS:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _is_bare(self, number: int) -> bool:
+        """Whether a block is a short line that neither ends a sentence nor is marked as something."""
+        if not 0 <= number < len(self._blocks) or len(self._blocks[number]) > 1:
+            return False
+        line = self._blocks[number][0]
+        return (
+            _is_short(line)
+            and line.stripped[0].isalnum()
+            and any(map(str.isalpha, line.text))
+            and line.stripped[-1] not in _ENDS + "?|"
+            and not _ITEM.match(line.text)
+            and (not line.text.isupper() or _FIGURE.search(line.text) is not None)
+        )
 
     def _is_address(self, block: Sequence[_Line]) -> bool:
         """Whether a block below a heading or lead-in may be an address, or lines of the same kind."""

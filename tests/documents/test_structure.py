@@ -48,6 +48,12 @@ def test_a_sentence_in_quotes_or_bold_is_no_heading(line: str) -> None:
     assert units(f"# Pool\n\n{line}\n\nThe bar is open.")[1] == ("sentence", line)
 
 
+def test_of_short_lines_in_a_row_only_the_first_and_last_are_headings() -> None:
+    lines = ["Opening hours", "Mon–Fri 9–5", "Sat 10–12", "Ryde PO33", "Terms", "You pay in cash."]
+    kinds = ["heading", "sentence", "sentence", "sentence", "heading", "sentence"]
+    assert [kind for kind, _ in units("\n\n".join(lines))] == kinds
+
+
 def test_headings_may_stand_between_rules() -> None:
     text = "Notes\n\n--- Candidate A: Ann Lee ---\nTue 10:00\n\nDrives.\n\n=== B ===\n\nWalks."
     assert headings(text, "Drives.")[-1] == "Candidate A: Ann Lee"
