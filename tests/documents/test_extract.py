@@ -695,11 +695,13 @@ def test_the_first_of_several_main_headings_is_no_title() -> None:
 @pytest.mark.parametrize(
     "note", ["<p><small>1 Whichever is first.", "<p><sup>1</sup> Whichever is first."]
 )
-def test_the_mark_of_a_note_is_no_part_of_a_word(note: str) -> None:
+def test_a_note_begins_with_its_mark(note: str) -> None:
     page = "<p>Up to 1,200 starts<sup>1</sup> on 5 m<sup>1</sup> or 10<sup>1</sup>.</p>"
     found = extract("a.html", f"{page}{note}".encode()).text
-    assert found == "Up to 1,200 starts on 5 m¹ or 10¹.\n\n1 Whichever is first."
-    assert "starts¹" in extract("a.html", page.encode()).text
+    assert found == "Up to 1,200 starts¹ on 5 m¹ or 10¹.\n\n¹ Whichever is first."
+    several = f"<p>1 Mill Lane</p>{page}<p>1 Mill Lane</p><p>1 Whichever is first.</p>"
+    assert "starts¹" in (text := extract("a.html", several.encode()).text)
+    assert "¹ " not in text.replace("¹ on", "").replace("¹ or", "")
     powers = "<h2>2 Squares</h2><p>A field of 40 metres<sup>2</sup>; (a + b)<sup>2</sup>.</p>"
     assert "40 metres²; (a + b)²." in extract("a.html", powers.encode()).text
 

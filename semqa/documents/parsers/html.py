@@ -215,7 +215,7 @@ class _Text:
         hidden: Any = None
         self._cookies = _cookie_notices(root)
         self._around = _around_heading(root)
-        _drop_note_marks(root)
+        _mark_notes(root)
         _write_signs(root)
         _title_panels(root)
         for event, element in walk:
@@ -632,29 +632,30 @@ def _is_note_mark(element: Any) -> bool:
     return not _is_longer(element, _LONGEST_MARK) and _has_only_links(element, "#", 1)
 
 
-def _drop_note_marks(root: Any) -> None:
-    """Remove the numbers after words that notes on the page begin with.
+def _mark_notes(root: Any) -> None:
+    """Raise the numbers of notes on the page like their marks, as in "£9<sup>1</sup>".
 
-    Those of "m<sup>2</sup>" stay, as do all if none is 1: "2 rooms" may begin a line, too.
+    Those of "m<sup>2</sup>" are no marks, nor are any if there are not notes for all of them or none
+    is 1: "2 rooms" may begin a line, too.
     """
-    marks: list[Any] = []
-    notes: set[str] = set()
+    marks: set[str] = set()
+    notes: dict[str, list[Any]] = {}
     for each in root.iter():
         begins = _NOTE_NUMBER.match(each.text or "")
         if each.tag != "sup" or begins is None:
-            if begins and _NOTE_START.match(each.text, begins.end()):
-                notes.add(begins[1])
+            if marks and begins and _NOTE_START.match(each.text, begins.end()):
+                notes.setdefault(begins[1], []).append(each)
             continue
         before, parent = each.getprevious(), each.getparent()
         text = parent.text if before is None else before.tail
         if _NOTED.search(text or ""):
-            marks.append(each)
+            marks.add(begins[1])
         elif before is None and not (text or "").strip():
-            notes.add(begins[1])
-    numbers = [mark.text.strip() for mark in marks]
-    for mark, number in zip(marks, numbers, strict=True):
-        if number in notes and "1" in numbers:
-            mark.text = None
+            notes.setdefault(begins[1], []).append(each)
+    for number in marks if "1" in marks and marks <= notes.keys() else ():
+        raised = [each for each in notes[number] if each.tag == "sup"]
+        for each in raised or notes[number] * (len(notes[number]) == 1):
+            each.text = each.text.replace(number, superscript(number), 1)
 
 
 def _write_signs(root: Any) -> None:
