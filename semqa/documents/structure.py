@@ -136,6 +136,8 @@ _GOES_ON = re.compile(
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _COMMENT = re.compile(r"[ \t]*<!--(?!.*-->.*\w)")
 _MARKS = re.compile(r"[*#`|>_~]+")
+_RAISED = re.compile(r"(?<=[^\W\d_]{3})[¹²³⁰⁴-⁹]{1,2}(?!\w)")
+"""The mark of a note after a word, with which the word would be another one."""
 STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
 """Text that is struck through."""
 _CLOSING = r"(?:[\"'”’»*_)\]†‡§¹²³⁰⁴-⁹]|\[\^?\w{1,4}\])"
@@ -217,13 +219,13 @@ class Structure:
 
 
 def plain(text: str) -> str:
-    r"""Return a text on one line, without Markdown markup and what is struck through.
+    r"""Return a text on one line, without Markdown markup, marks of notes and what is struck through.
 
     Example:
-        >>> plain("**Night.** The fan\n runs | ~~high~~ low |")
+        >>> plain("**Night.** The fan¹\n runs | ~~high~~ low |")
         'Night. The fan runs low'
     """
-    return " ".join(_MARKS.sub(" ", STRUCK.sub(" ", text)).split())
+    return " ".join(_MARKS.sub(" ", _RAISED.sub("", STRUCK.sub(" ", text))).split())
 
 
 def split_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
