@@ -62,16 +62,28 @@ def pdf(pages: Sequence[Sequence[str]], title: str = "") -> bytes:
     )
 
 
-def pdf_contents(contents: Sequence[bytes], title: str = "") -> bytes:
-    """A PDF whose pages have the given streams."""
-    objects = {1: b"<</Type/Catalog/Pages 2 0 R>>"}
+def pdf_contents(
+    contents: Sequence[bytes],
+    title: str = "",
+    *,
+    more: bytes = b"",
+    annotations: Sequence[str] = (),
+) -> bytes:
+    """A PDF whose pages have the given streams, and more entries; the annotations are on all pages."""
+    first = 4 + 2 * len(contents)
+    fields = b" ".join(b"%d 0 R" % (first + i) for i in range(len(annotations)))
+    more += b"/Annots[%s]" % fields if fields else b""
+    form = b"/AcroForm<</Fields[%s]>>" % fields if fields else b""
+    objects = {1: b"<</Type/Catalog/Pages 2 0 R%s>>" % form}
+    for i, annotation in enumerate(annotations):
+        objects[first + i] = f"<</Type/Annot{annotation}>>".encode("latin-1")
     kids = b" ".join(b"%d 0 R" % (4 + 2 * i) for i in range(len(contents)))
     objects[2] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(contents), kids)
     objects[3] = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
     for i, content in enumerate(contents):
         objects[4 + 2 * i] = (
             b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>"
-            b"/Contents %d 0 R>>" % (5 + 2 * i)
+            b"/Contents %d 0 R%s>>" % (5 + 2 * i, more)
         )
         objects[5 + 2 * i] = content
     extra = b""

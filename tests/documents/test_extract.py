@@ -847,6 +847,65 @@ def test_rows_without_rules_between_them_are_rows() -> None:
     assert found.split("\n")[2:] == [f"| {' | '.join(row)} |" for row in rows]
 
 
+def test_a_row_with_letters_of_another_font_is_one() -> None:
+    found = drawn_pdf(
+        grid([70, 170, 270, 370], [700, 680, 660, 640]),
+        *placed([("Room", "Projector", "Piano")], (686,)),
+        *[written(72, y, name) for y, name in ((666.2, "Hall"), (646.2, "Attic"))],
+        *[written(x, y, "x") for x in (172, 272) for y in (665.5, 645.5)],
+    )
+    assert found.split("\n")[2:] == ["| Hall | x | x |", "| Attic | x | x |"]
+
+
+@pytest.mark.parametrize(
+    ("degrees", "matrix"),
+    [(90, "0 1 -1 0 612 0"), (180, "-1 0 0 -1 612 792"), (270, "0 -1 1 0 0 792")],
+)
+def test_a_page_that_is_turned_reads_as_shown(degrees: int, matrix: str) -> None:
+    rows = [("Bolts", "40", "2.10"), ("Nuts", "80", "1.90")]
+    parts = [
+        *[
+            f"q {matrix} cm",
+            written(72, 560, "Prices"),
+            grid([70, 170, 270, 370], [500, 480, 440]),
+        ],
+        *[*placed([("Item", "Pieces", "Price"), *rows], (486, 464, 446)), "Q"],
+    ]
+    content = makers.stream("\n".join(parts).encode())
+    found = extract("r.pdf", makers.pdf_contents([content], more=b"/Rotate %d" % degrees)).text
+    assert found == (
+        "Prices\n\n| Item | Pieces | Price |\n| --- | --- | --- |\n| Bolts | 40 | 2.10 |\n| Nuts | 80 | 1.90 |"
+    )
+
+
+def test_what_is_filled_into_a_form_stands_beside_or_below_its_label() -> None:
+    def field(kind: str, place: str, more: str, flags: int = 4) -> str:
+        return f"/Subtype/Widget/FT/{kind}/T(t{place})/Rect[{place}]/F {flags}{more}"
+
+    labels = [
+        (72, 720, "Name: ________"),
+        (300, 720, "Contract:"),
+        (72, 700, "Smoker?"),
+        (150, 700, "yes"),
+    ]
+    lines = [written(*label) for label in [*labels, (210, 700, "no"), (72, 680, "Reason")]]
+    fields = [
+        field("Tx", "106 716 180 732", "/V(Ada Lund)"),
+        field("Tx", "106 716 180 732", "/V(Secret)", flags=2),
+        field("Ch", "360 716 460 732", "/Ff 131072/V(2)/Opt[[(1)(permanent)][(2)(fixed term)]]"),
+        *[
+            field("Btn", f"{x} 698 {x + 10} 708", f"/V/{on}/AS/{on}/AP<</N<</Yes null>>>>")
+            for x, on in ((138, "Off"), (198, "Yes"))
+        ],
+        "/Subtype/FreeText/Rect[72 640 300 674]/Contents(Moved to\rLeeds.)/DA(/F1 9 Tf)",
+    ]
+    content = makers.stream("\n".join(lines).encode())
+    found = extract("r.pdf", makers.pdf_contents([content], annotations=fields)).text
+    assert " ".join(found.split()) == (
+        "Name: Ada Lund Contract: fixed term Smoker? ☐ yes ☑ no Reason Moved to Leeds."
+    )
+
+
 def test_drawn_bullets_are_items() -> None:
     def dot(y: int) -> str:
         return f"80 {y} 3 3 re f"

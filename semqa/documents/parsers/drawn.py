@@ -1,15 +1,19 @@
-"""What a PDF draws rather than writes: the rules of tables, and the bullets of lists."""
+"""What is on a PDF page besides its text: the rules of tables, bullets, and what is filled in."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from ctypes import byref, c_float, c_int
+from ctypes import POINTER, byref, c_float, c_int, c_ushort, cast, create_string_buffer
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from semqa.documents.document import clean
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    Turn = Callable[[float, float], tuple[float, float]]
 
 MAX_SEGMENTS = 50_000
 """A page with more lines and curves than this is a map or a chart, and has no tables."""
@@ -29,6 +33,9 @@ _NEAR = 3.0
 _FEW_ROWS = 4
 """A table with more rows than this usually has rules between all of them."""
 
+_SAME_HEIGHT = 2.0
+"""Maximum difference in height of the letters of a line; those of another font may stand lower."""
+
 _MIN_FILLED = 0.7
 """Least share of the cells that have text on the first line of a row without a rule above it."""
 
@@ -37,6 +44,9 @@ _MAX_REPEATED = 100
 
 _HIGHEST_ROW = 150.0
 """Maximum distance between the rules of a table that has no upright ones, in points."""
+
+MAX_FILLED = 500
+"""Maximum number of fields of forms on a page that are read."""
 
 _BULLET = (1.5, 7.0)
 """Minimum and maximum size of a bullet."""
@@ -183,11 +193,14 @@ class Table:
         """
         cells = [self._cells.get(root, []) for root in row]
         used = sum(map(bool, cells))
-        heights = sorted({round(line.place) for cell in cells for line in cell}, reverse=True)
+        heights: list[float] = []
+        for place in sorted((line.place for cell in cells for line in cell), reverse=True):
+            if not heights or heights[-1] - place > _SAME_HEIGHT:
+                heights.append(place)
         begins = [
             height
             for height in heights
-            if sum(any(abs(line.place - height) < 1 for line in cell) for cell in cells)
+            if sum(any(0 <= height - line.place <= _SAME_HEIGHT for line in cell) for cell in cells)
             >= max(least * used, 2)
         ]
         if len(set(row)) < len(row) or used < 3 or not 1 < len(begins) >= len(heights) / 2:
@@ -198,7 +211,7 @@ class Table:
                 _joined(
                     line.text
                     for line in cell
-                    if end + 1 < line.place and (line.place <= begin + 1 or begin == begins[0])
+                    if end < line.place and (line.place <= begin or begin == begins[0])
                 )
                 for cell in cells
             ]
@@ -271,7 +284,18 @@ def _band(places: Sequence[float], at: float) -> int:
     return min(max(bisect_right(places, at) - 1, 0), len(places) - 2)
 
 
-def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box], list[Box]]:
+def turn_of(page: Any) -> Turn:
+    """Return a function from places on a page to those on the page as it is shown, which may be turned."""
+    width, height = page.get_size()
+    turns: dict[int, Turn] = {
+        90: lambda x, y: (y, height - x),
+        180: lambda x, y: (width - x, height - y),
+        270: lambda x, y: (width - y, x),
+    }
+    return turns.get(page.get_rotation(), lambda x, y: (x, y))
+
+
+def drawings(page: Any, pdfium: Any, turn: Turn) -> tuple[list[Table], list[Box], list[Box]]:
     """Return the tables, the bullets and the horizontal rules that are drawn on a page."""
     across: list[Box] = []
     upright: list[Box] = []
@@ -281,7 +305,7 @@ def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box], list[Box]]
         segments += min(pdfium.FPDFPath_CountSegments(each.raw), MAX_RULES)
         if segments > MAX_SEGMENTS or len(across) + len(upright) > MAX_RULES:
             return [], [], []
-        for box in _boxes(each.raw, pdfium):
+        for box in _boxes(each.raw, pdfium, turn):
             width, height = box.right - box.left, box.top - box.bottom
             if _BULLET[0] <= min(width, height) and max(width, height) <= _BULLET[1]:
                 if abs(width - height) <= 1:
@@ -293,7 +317,49 @@ def drawings(page: Any, pdfium: Any) -> tuple[list[Table], list[Box], list[Box]]
     return [table for table in _tables(across, upright) if table.is_grid], bullets, across
 
 
-def _boxes(path: Any, pdfium: Any) -> Iterator[Box]:
+def filled(page: Any, pdfium: Any, turn: Turn) -> Iterator[tuple[Box, str]]:
+    """Yield what is typed into a page, which is no part of its text: values of forms, boxes and notes."""
+    area = pdfium.FS_RECTF()
+    for i in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_FILLED)):
+        annot = pdfium.FPDFPage_GetAnnot(page, i)
+        hidden = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
+        text = ""
+        if not pdfium.FPDFAnnot_GetFlags(annot) & hidden:
+            text = " ".join(_filled(page, annot, pdfium).split())
+        if text and pdfium.FPDFAnnot_GetRect(annot, area):
+            yield _box([turn(area.left, area.bottom), turn(area.right, area.top)]), text
+        pdfium.FPDFPage_CloseAnnot(annot)
+
+
+def _filled(page: Any, annot: Any, pdfium: Any) -> str:
+    form = page.formenv
+    subtype = pdfium.FPDFAnnot_GetSubtype(annot)
+    if subtype == pdfium.FPDF_ANNOT_FREETEXT:
+        return _string(pdfium.FPDFAnnot_GetStringValue, annot, b"Contents")
+    if subtype != pdfium.FPDF_ANNOT_WIDGET or form is None:
+        return ""
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annot)
+    if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+        return "☑" if pdfium.FPDFAnnot_IsChecked(form, annot) else "☐"
+    chosen = [
+        _string(pdfium.FPDFAnnot_GetOptionLabel, form, annot, i)
+        for i in range(pdfium.FPDFAnnot_GetOptionCount(form, annot))
+        if pdfium.FPDFAnnot_IsOptionSelected(form, annot, i)
+    ]
+    typed = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX)
+    if kind in typed and not chosen:
+        return _string(pdfium.FPDFAnnot_GetFormFieldValue, form, annot)
+    return ", ".join(chosen)
+
+
+def _string(get: Callable[..., int], *where: object) -> str:
+    """Return a text that PDFium writes into a buffer, in UTF-16."""
+    buffer = create_string_buffer(get(*where, None, 0))
+    get(*where, cast(buffer, POINTER(c_ushort)), len(buffer))
+    return clean(buffer.raw.decode("utf-16-le", "replace")).rstrip()
+
+
+def _boxes(path: Any, pdfium: Any, turn: Turn) -> Iterator[Box]:
     """Yield the box of each shape of a path, or of each side of a rectangle that is not filled."""
     filled, stroked = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(path, byref(filled), byref(stroked))
@@ -317,7 +383,7 @@ def _boxes(path: Any, pdfium: Any) -> Iterator[Box]:
             pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
             across, up = x.value, y.value
             shape.append(
-                (
+                turn(
                     matrix.a * across + matrix.c * up + matrix.e,
                     matrix.b * across + matrix.d * up + matrix.f,
                 )

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.drawn import Table, drawings
+from semqa.documents.parsers.drawn import Table, drawings, filled, turn_of
 from semqa.documents.parsers.pdf_lines import LIGATURES, Line, page_lines
 from semqa.documents.parsers.pdf_text import ROW, goes_on_next_page, join_pages, with_structure
 from semqa.documents.parsers.plain import table_lines
@@ -142,6 +142,7 @@ def parse_pdf(name: str, data: bytes, limits: Limits) -> Parsed:
         if error.err_code == library.raw.FPDF_ERR_PASSWORD:
             raise InputError("The PDF needs a password. Save it without one.", where=name) from None
         raise
+    document.init_forms()
     raw, title = _pages(document, library.raw, name, limits), _title(document)
     parts: list[str] = []
     starts: list[int] = []
@@ -175,8 +176,9 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
                 f"The PDF has more than {limits.characters:,} characters of text. Split it.",
                 where=name,
             )
-        tables, bullets, rules = drawings(page, pdfium)
-        found = page_lines(text, pdfium, tables, bullets, rules)
+        turn = turn_of(page)
+        fields = filled(page, pdfium, turn)
+        found = page_lines(text, pdfium, turn, *drawings(page, pdfium, turn), fields)
         pages.append([line for each in found for line in _lines(each, found, last)])
         last = _last_table(found)
         text.close()

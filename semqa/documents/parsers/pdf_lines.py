@@ -14,9 +14,9 @@ from semqa.documents.document import clean
 from semqa.documents.parsers.plain import superscript, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from semqa.documents.parsers.drawn import Box, Table
+    from semqa.documents.parsers.drawn import Box, Table, Turn
 
 LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -45,6 +45,9 @@ _NUMBER_GAP = 0.6
 
 _STRIKES = 0.12, 0.5
 """Height above the line, in font sizes, of a rule that strikes text through."""
+
+_HIGHEST_FIELD, _USUAL_SIZE = 20.0, 20
+"""Maximum height of the first line of a field, in points, and font size where no text is, in half points."""
 
 _MAX_LABELS = 2
 """Lines between two parts of a table without rules."""
@@ -102,7 +105,13 @@ class Line(NamedTuple):
 
 
 def page_lines(
-    page: Any, pdfium: Any, tables: Sequence[Table], bullets: Sequence[Box], rules: Sequence[Box]
+    page: Any,
+    pdfium: Any,
+    turn: Turn,
+    tables: Sequence[Table],
+    bullets: Sequence[Box],
+    rules: Sequence[Box],
+    fields: Iterable[tuple[Box, str]],
 ) -> list[Line | Table]:
     """Return the lines and tables of a page, in the order of the PDF."""
     lines: list[list[_Letter]] = [[]]
@@ -118,12 +127,13 @@ def page_lines(
             pdfium.FPDFText_GetCharOrigin(page, i, across, up)
             pdfium.FPDFText_GetFontInfo(page, i, font, len(font), flags)
             bold = b"bold" in font.value.lower()
-            lines[-1].append(_Letter(char, across.value, up.value, round(2 * size), bold))
+            place = turn(across.value, up.value)
+            lines[-1].append(_Letter(char, *place, round(2 * size), bold))
         if hyphen or code == _LINE_END[-1]:
             lines.append([])
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
-    ordered = list(_by_column(_with_initials(_with_rest(lines))))
+    ordered = list(_by_column(_with_fields(_with_initials(_with_rest(lines)), fields)))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
     for at, letters in enumerate(ordered):
@@ -222,6 +232,47 @@ def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
                 found[i] = [rest[0]._replace(text=initial.text), *other]
                 found.remove(line)
                 break
+    return found
+
+
+def _with_fields(
+    lines: Sequence[list[_Letter]], fields: Iterable[tuple[Box, str]]
+) -> list[list[_Letter]]:
+    """Put what is filled into a form on the line of its label, or on a line of its own below that."""
+    found = list(lines)
+    for box, text in fields:
+        middle = box.top - min(box.top - box.bottom, _HIGHEST_FIELD) / 2
+        shown = [_shown(line) for line in found]
+        beside = [
+            (min(abs(each.left - box.left) for each in some), i)
+            for i, some in enumerate(shown)
+            if some and abs(some[0].place + some[0].size / 6 - middle) < some[0].size / 4
+        ]
+        above = [
+            (some[0].place, i)
+            for i, some in enumerate(shown)
+            if some
+            and some[0].place > middle
+            and some[0].left < box.right
+            and some[-1].left > box.left
+        ]
+        _, at = min(beside or above, default=(0.0, -1))
+        base = shown[at][0] if at >= 0 else _Letter("", 0.0, middle, _USUAL_SIZE, bold=False)
+        if not beside:
+            base = base._replace(place=middle - base.size / 6)
+            at = at + 1 if above else len(found)
+            found.insert(at, [])
+        step = min(base.size / 4, (box.right - box.left) / len(text))
+        letters = [
+            base._replace(text=each, left=box.left + step * i, bold=False)
+            for i, each in enumerate(f"{text} ")
+        ]
+        line = [e for e in found[at] if e.text not in "._" or not box.left <= e.left < box.right]
+        cut = next(
+            (i for i, e in enumerate(line) if box.left <= e.left and not e.text.isspace()),
+            len(line),
+        )
+        found[at] = [*line[:cut], base._replace(text=" "), *letters, *line[cut:]]
     return found
 
 
