@@ -61,6 +61,9 @@ NEGATES = re.compile(
 AMOUNT = re.compile(r"[£$€] ?\d|\d[\d.,]* ?[£$€]")
 """Start of a line such as "£24/month", which the heading above it names."""
 
+_PRICED = re.compile(r"\w.*(?:[£$€] ?\d[\d.,]*|\d[\d.,]* ?[£$€])$")
+"""A line such as "Total to pay £62.77"."""
+
 _ENDS = ".!;,:。！；，：؛،।۔"
 """Characters that a heading does not end with."""
 
@@ -574,7 +577,7 @@ class _Reader:
         line = block[at].stripped
         alone = len(block) == 1
         field = _FIELD.match(line)
-        if self._speaks(line) or _has_columns(line) or AMOUNT.match(line):
+        if self._speaks(line) or _has_columns(line) or AMOUNT.match(line) or _PRICED.search(line):
             return False
         if field and (not alone or _FIGURE.search(line, field.end())):
             return False
@@ -595,6 +598,9 @@ class _Reader:
             return False  # a sentence that continues in the items
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return not self._shouts(block, at)
+        listed = _FIELD.match(after) or _FIELD.match(before)
+        if alone and field and listed and not _SECTION.match(line):
+            return False
         if self.units and self._is_address(block):
             return False
         if at == 0 and not alone and self._breaks(block, 1):

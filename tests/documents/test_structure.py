@@ -673,6 +673,17 @@ def test_a_sentence_in_brackets_is_no_lead_in() -> None:
     assert [unit.over for unit in units if unit.kind == "header"] == [None]
 
 
+def test_lines_of_fields_and_amounts_are_no_headings() -> None:
+    lines = [
+        "Tenant: Maria Jones",
+        "Pets: not allowed",
+        "Monthly charges £54.00",
+        "It is made in Ely.",
+    ]
+    found = units("\n\n".join(["The lease", *lines]))
+    assert found == [("heading", "The lease"), *(("sentence", line) for line in lines)]
+
+
 def test_a_price_is_no_heading() -> None:
     text = "### Team\n\n£24/month\n\nFor businesses with staff.\n"
     assert [unit.kind for unit in read_structure(text).units] == ["heading", "sentence", "sentence"]
