@@ -674,6 +674,34 @@ def test_clauses_of_a_word_document_have_their_numbers() -> None:
     )
 
 
+def test_numbers_of_a_word_document_count_as_word_does() -> None:
+    levels = [
+        ("upperRoman", "Article %1", ""),
+        ("decimalZero", "%1.%2", "<w:isLgl/>"),
+        ("decimal", "%3)", '<w:lvlRestart w:val="0"/>'),
+    ]
+    numbering = "".join(
+        f'<w:lvl w:ilvl="{i}"><w:numFmt w:val="{style}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+        for i, (style, text, more) in enumerate(levels)
+    )
+    numbering = (
+        f'<w:numbering {makers.W}><w:abstractNum w:abstractNumId="7">{numbering}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num></w:numbering>'
+    )
+    items = [(0, "Term"), (1, "Start."), (2, "Ask."), (2, ""), (2, "Pay."), (0, "Law"), (2, "Sue.")]
+    body = "".join(
+        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
+        for level, text in items
+    )
+    related = makers.relation(1, "numbering", "numbering.xml")
+    found = extract("a.docx", makers.docx_xml(body, related, numbering=numbering)).text
+    assert [line.strip() for line in found.split("\n") if line] == [
+        *["Article I Term", "1.01 Start.", "1) Ask.", "3) Pay."],
+        *["Article II Law", "4) Sue."],
+    ]
+
+
 def test_the_first_of_several_main_headings_is_no_title() -> None:
     made = python_docx.Document()
     for name in ("Samira", "Ellen"):
@@ -993,6 +1021,49 @@ def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
     assert extract("a.docx", data).text == (
         "Pay goes on.\n\nNot in the first month.\n\nTrains are paid.\n\nNothing refers to it."
     )
+
+
+def test_paragraphs_of_cells_between_tabs_are_rows() -> None:
+    made = python_docx.Document()
+    rows = ["Room\tSeats\tA day", "Loft\t\t20\t£70", "Hall\t90\t£200"]
+    items = ["1.\tThe chair opens the meeting.", "2.\tThe minutes are read."]
+    for text in ["Book early.", *rows, "Call us.", "Monday\tclosed", "Friday\t10 to 4", *items]:
+        made.add_paragraph(text)
+    assert read_word(made).text == (
+        "Book early.\n\n| Room | Seats | A day |\n| --- | --- | --- |\n| Loft | 20 | £70 |\n| Hall | 90 | £200 |\n\n"
+        "Call us.\n\n|  |  |\n| --- | --- |\n| Monday | closed |\n| Friday | 10 to 4 |\n\n"
+        + "\n\n".join(items)
+    )
+
+
+def test_signs_equations_and_choices_of_a_word_document_are_text() -> None:
+    def sign(code: str, font: str = "Symbol") -> str:
+        return f'<w:r><w:sym w:font="{font}" w:char="{code}"/></w:r>'
+
+    def maths(name: str, text: str) -> str:
+        return f"<m:{name}><m:r><m:t>{text}</m:t></m:r></m:{name}>"
+
+    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    fraction = f"<m:f>{maths('num', 'd+3')}{maths('den', '30')}</m:f>"
+    power = f"<m:sSup>{maths('e', 'r')}{maths('sup', '2')}</m:sSup>"
+    choices = '<w:listEntry w:val="permanent"/><w:listEntry w:val="fixed"/>'
+    body = [
+        makers.paragraph(
+            "Take 5 ", sign("F06D") + sign("F0B3") + sign("FFFF") + sign("F0FE", "Wingdings")
+        ),
+        makers.paragraph("Pay ", f"<m:oMath {space}>{fraction}{power}</m:oMath>"),
+        makers.paragraph(
+            "Term: ", f'<w:r><w:ddList><w:result w:val="1"/>{choices}</w:ddList></w:r>'
+        ),
+    ]
+    found = extract("a.docx", makers.docx_xml("".join(body))).text
+    assert found == "Take 5 μ≥☑\n\nPay (d+3)/30r²\n\nTerm: fixed"
+
+
+def test_a_paragraph_goes_on_if_its_end_is_deleted() -> None:
+    ended = "<w:pPr><w:rPr><w:del/></w:rPr></w:pPr>"
+    body = f"<w:p>{ended}<w:r><w:t>The tenant must not </w:t></w:r></w:p>{makers.paragraph('keep bees.')}"
+    assert extract("a.docx", makers.docx_xml(body)).text == "The tenant must not keep bees."
 
 
 def test_merged_cells_of_a_word_table() -> None:

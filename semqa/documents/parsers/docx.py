@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents.parsers.plain import numeral, superscript, table_lines
@@ -13,16 +13,20 @@ from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.documents.document import Limits
     from semqa.documents.parsers import Parsed
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom"])
 _NO_TEXT = frozenset([_FALLBACK, f"{_W}pPr", f"{_W}rPr"])
 """Elements to skip: deleted text; fallback versions and properties."""
+
+_JOINED = tuple(f"{_W}pPr/{_W}rPr/{_W}{name}" for name in ("del", "moveFrom", "vanish"))
+"""Marks of a paragraph that goes on in the next one, because its end is deleted or hidden."""
 
 _GONE = "\0"
 """Stands for deleted text, because the spaces around it are one."""
@@ -31,6 +35,28 @@ _UNSAID = tuple(f"{_W}rPr/{_W}{name}" for name in ("strike", "dstrike", "vanish"
 _OFF = ("0", "false", "off")
 _WINGDINGS = {"F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0FC": "✓", "F0FB": "✗"}
 """The signs of a font that Word uses for boxes to tick."""
+
+_SYMBOLS = {
+    f"F0{ord(code):02X}": sign
+    for code, sign in zip(
+        "abgdezhqiklmnxoprstufcywDGLPQSFCYW<=>+-/°±£³´¸¹»¥®¢²",
+        "αβγδεζηθικλμνξοπρστυφχψωΔΓΛΠΘΣΦΧΨΩ<=>+−/°±≤≥×÷≠≈∞→′″",
+        strict=True,
+    )
+}
+"""The signs of the font Symbol."""
+
+_EQUATION = {
+    "num": ("\1", "\2/"),
+    "den": ("\1", "\2"),
+    "rad": ("√\1", "\2"),
+    "sup": ("^\1", "\2"),
+    "sub": ("_\1", "\2"),
+    "d": ("(", ")"),
+}
+"""What stands before and after parts of an equation on one line; 1 and 2 are brackets."""
+
+_SINGLE, _POWER = re.compile("\1(\\w+)\2"), re.compile(r"\^(\d+)")
 
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "\u2011"}
 _NO_TITLE = "Word Document"
@@ -52,11 +78,20 @@ _PARTS = ("numbering", "footnotes", "endnotes")
 _NOTES = (f"{_W}footnote", f"{_W}endnote")
 
 _HEADING_STYLE = re.compile(r"heading ([1-9])")
+_CONTENTS = re.compile(r"toc |table of figures|index \d")
+"""Names of styles for lines of a table of contents or an index."""
+
 _LONGEST_HEADING = 200
 _ITEM = re.compile(r"-|\(?\w{1,3}[.)]")
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _MAX_COLUMNS = 200
+_LONGEST_ROW = 120
+"""Maximum length of a row whose cells are parted by tabs."""
+
+_TABS, _FIGURE = re.compile(r" *\t\s*"), re.compile(r"\d")
+_BY_HAND = re.compile(r"\W*|\(?(?:\d{1,2}(?:\.\d{1,2})*|[ivx]+|[a-zA-Z])[.)]?")
+"""A number or bullet of an item that is typed rather than automatic."""
 _NESTED_STYLE = re.compile(r"list (?:bullet|number) ([2-5])")
 """Names of styles for items within items, whose numbering has one level each."""
 
@@ -160,6 +195,11 @@ class _Text:
         blocks: list[tuple[str, str]] = []  # (indented item marker, text)
         paragraphs: list[list[str]] = []  # open ones: a text box is nested in a paragraph
         notes: list[str] = []  # due after the list, table or paragraph
+        begun = ""  # the text of a paragraph that goes on in the next one
+        for math in root.iter(f"{_M}oMath"):
+            text = _equation(self._etree, math)
+            math.clear()
+            self._etree.SubElement(math, f"{_W}t").text = text
         walk = self._etree.iterwalk(root, events=("start", "end"))
         for event, element in walk:
             tag = element.tag
@@ -175,18 +215,20 @@ class _Text:
                     notes += self._notes_of(element)
                     walk.skip_subtree()
             elif tag == f"{_W}p":
-                text = _without_gaps("".join(paragraphs.pop()))
-                lines = [line.strip() for line in text.split("\n")]
-                if any(lines):
+                said = begun + "".join(paragraphs.pop())
+                begun = said if _goes_on(element) else ""
+                lines = [line.strip() for line in _without_gaps(said).split("\n")]
+                if not begun:
                     block = self._paragraph(element, "\n".join(lines).strip())
-                    blocks += [*(_due(notes) if not block[0] else ()), block]
+                    if any(lines) and block[1]:
+                        blocks += [*(_due(notes) if not block[0] else ()), block]
                 notes += self._notes_of(element)
             elif paragraphs:
                 paragraphs[-1].append(_shown(element))
         blocks += _due(notes)
         parts: list[str] = []
         before = ""
-        for mark, text in blocks:
+        for mark, text in _with_rows(blocks):
             # A number after deeper items may belong to a heading.
             listed = before and (mark.strip() == "-" or _depth(mark) >= _depth(before))
             parts.append("\n" if mark and listed else "\n\n")
@@ -211,6 +253,8 @@ class _Text:
             name = name or _value([style], "name").lower()
             settings.append(style.find(f"{_W}pPr"))
             style = self._styles.get(_value([style], "basedOn"))
+        if _CONTENTS.match(name):
+            return "", ""
         number, depth = self._numbers.next(settings)
         level = _level(name, _value(settings, "outlineLvl"))
         if level and len(text) <= _LONGEST_HEADING:
@@ -305,16 +349,20 @@ class _Numbers:
         start = _whole(_value([level], "start") or "1")
         counts[depth] = counts[depth] + 1 if counts[depth] else max(start, 1)
         for deeper in range(depth + 1, _LEVELS):
-            counts[deeper] = 0
+            if _value([levels.get(str(deeper))], "lvlRestart") != "0":
+                counts[deeper] = 0
         if _value([level], "numFmt") == "bullet":
             return "-", depth
 
-        def shown(found: re.Match[str]) -> str:
+        legal = level.find(f"{_W}isLgl") is not None  # all numbers are decimal
+
+        def number(found: re.Match[str]) -> str:
             at = int(found[1]) - 1
             style = _value([levels.get(str(at))], "numFmt")
-            return numeral(counts[at] or 1, _NUMERALS.get(style, "1"))
+            text = numeral(counts[at] or 1, "1" if legal else _NUMERALS.get(style, "1"))
+            return text.zfill(2) if style == "decimalZero" else text
 
-        return _PLACE.sub(shown, _value([level], "lvlText")[:100]).strip(), depth
+        return _PLACE.sub(number, _value([level], "lvlText")[:100]).strip(), depth
 
 
 def _due(notes: list[str]) -> list[tuple[str, str]]:
@@ -322,6 +370,26 @@ def _due(notes: list[str]) -> list[tuple[str, str]]:
     blocks = [("", note) for note in notes]
     notes.clear()
     return blocks
+
+
+def _with_rows(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the blocks, with paragraphs of the same number of cells between tabs as a table."""
+    for columns, run in groupby(blocks, key=lambda block: len(_cells(block))):
+        some = list(run)
+        if columns < 2 or len(some) < 2:
+            yield from some
+            continue
+        header, *rows = map(_cells, some)
+        named = columns > 2 and not any(map(_FIGURE.search, header[1:]))
+        yield "", "\n".join(table_lines([header, *rows], headless=not named))
+
+
+def _cells(block: tuple[str, str]) -> list[str]:
+    """Return the cells of a paragraph; none if it is longer than a line, an item or a heading."""
+    mark, text = block
+    cells = _TABS.split(text)
+    listed = mark or text.startswith(("|", "#")) or _BY_HAND.fullmatch(cells[0])
+    return [] if listed or "\n" in text or len(text) > _LONGEST_ROW else cells
 
 
 def _merge(cell: Any) -> tuple[bool, int]:
@@ -345,16 +413,33 @@ def _level(name: str, outline: str) -> int:
     return min(int(outline) + 1, 6) if outline in set("012345678") else 0
 
 
+def _equation(etree: Any, element: Any) -> str:
+    parts: list[str] = []
+    for event, each in etree.iterwalk(element, events=("start", "end")):
+        name = str(each.tag).removeprefix(_M)
+        before, after = _EQUATION.get(name, ("", each.text or "" if name == "t" else ""))
+        parts.append(before if event == "start" else after)
+    text = _SINGLE.sub(r"\1", "".join(parts)).translate({1: "(", 2: ")"})
+    return _POWER.sub(lambda found: superscript(found[1]), text)
+
+
 def _without_gaps(text: str) -> str:
     return text.replace(f" {_GONE} ", " ").replace(_GONE, "")
 
 
+def _goes_on(element: Any) -> bool:
+    after = element.getnext()
+    return after is not None and after.tag == element.tag and _is_marked(element, _JOINED)
+
+
+def _is_marked(element: Any, paths: Iterable[str]) -> bool:
+    marks = (element.find(path) for path in paths)
+    return any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks)
+
+
 def _is_deleted(element: Any) -> bool:
     """Whether an element is deleted, hidden, or struck through."""
-    if element.tag != f"{_W}r":
-        return element.tag in _DELETED
-    marks = (element.find(path) for path in _UNSAID)
-    return any(mark is not None and mark.get(f"{_W}val") not in _OFF for mark in marks)
+    return element.tag in _DELETED or (element.tag == f"{_W}r" and _is_marked(element, _UNSAID))
 
 
 def _shown(element: Any) -> str:
@@ -363,7 +448,13 @@ def _shown(element: Any) -> str:
         raised = _value([element.getparent().find(f"{_W}rPr")], "vertAlign") == "superscript"
         return superscript(element.text or "") if raised else element.text or ""
     if element.tag == f"{_W}sym":
-        return _WINGDINGS.get(element.get(f"{_W}char", "").upper(), "")
+        code = element.get(f"{_W}char", "").upper()
+        signs = _SYMBOLS if element.get(f"{_W}font") == "Symbol" else _WINGDINGS
+        return signs.get(code, "")
+    if element.tag == f"{_W}ddList":  # of a form, as are the boxes
+        chosen = _whole(_value([element], "result") or _value([element], "default"))
+        entries = element.findall(f"{_W}listEntry")
+        return str(entries[chosen].get(f"{_W}val")) if chosen < len(entries) else ""
     if element.tag == f"{_W}checkBox":  # of a form
         given = element.find(f"{_W}checked")
         given = element.find(f"{_W}default") if given is None else given
