@@ -1060,6 +1060,21 @@ def test_signs_equations_and_choices_of_a_word_document_are_text() -> None:
     assert found == "Take 5 μ≥☑\n\nPay (d+3)/30r²\n\nTerm: fixed"
 
 
+def test_headers_and_footers_of_a_word_document_are_read_once() -> None:
+    made = python_docx.Document()
+    made.add_paragraph("Bring your passport.")
+    section = made.sections[0]
+    section.header.paragraphs[0].text = "Brook Solicitors, Tel. 01234 567890"
+    section.first_page_header.paragraphs[0].text = "Not shown."
+    section.different_first_page_header_footer = False
+    section.footer.paragraphs[0].text = "Page 1 of 3"
+    made.add_section().footer.paragraphs[0].text = "Draft, in force from 1 May"
+    assert read_word(made).text.split("\n") == [
+        *["Bring your passport.", "", "|  |", "| --- |"],
+        *["| Brook Solicitors, Tel. 01234 567890 |", "| Draft, in force from 1 May |"],
+    ]
+
+
 def test_a_paragraph_goes_on_if_its_end_is_deleted() -> None:
     ended = "<w:pPr><w:rPr><w:del/></w:rPr></w:pPr>"
     body = f"<w:p>{ended}<w:r><w:t>The tenant must not </w:t></w:r></w:p>{makers.paragraph('keep bees.')}"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from semqa.documents.parsers import Parsed
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_WATERMARK = "{urn:schemas-microsoft-com:vml}textpath"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom"])
 _NO_TEXT = frozenset([_FALLBACK, f"{_W}pPr", f"{_W}rPr"])
@@ -78,6 +80,11 @@ _PARTS = ("numbering", "footnotes", "endnotes")
 _NOTES = (f"{_W}footnote", f"{_W}endnote")
 
 _HEADING_STYLE = re.compile(r"heading ([1-9])")
+_PAGE = re.compile(
+    r"[\W\d]*(?:(?:page|seite|página)[\W\d]*(?:(?:of|von|sur|de)[\W\d]*)?)?", re.IGNORECASE
+)
+"""A header or footer that only has the number of the page."""
+
 _CONTENTS = re.compile(r"toc |table of figures|index \d")
 """Names of styles for lines of a table of contents or an index."""
 
@@ -120,7 +127,22 @@ def parse_docx(name: str, data: bytes, limits: Limits) -> Parsed:
     title = document.core_properties.title
     if not title or title == _NO_TITLE:
         title = _heading(document)
-    return title, "\n\n".join(filter(None, [body, *text.other_notes()])), ()
+    edges = {" ".join(text.line(each).split()): None for each in _edges(document, etree, parser)}
+    rows = [[each] for each in edges if not _PAGE.fullmatch(each)]
+    around = "\n".join(table_lines(rows, headless=True))
+    return title, "\n\n".join(filter(None, [body, *text.other_notes(), around])), ()
+
+
+def _edges(document: Any, etree: Any, parser: Any) -> Iterator[Any]:
+    """Yield the headers and footers that are shown, such as letterheads and dates of versions."""
+    for section in document.element.body.iter(f"{_W}sectPr"):
+        kinds = ["default"] if section.find(f"{_W}titlePg") is None else ["default", "first"]
+        for each in section.iter(f"{_W}headerReference", f"{_W}footerReference"):
+            if (
+                each.get(f"{_W}type") in kinds
+                and (key := each.get(f"{_R}id")) in document.part.rels
+            ):
+                yield etree.fromstring(document.part.rels[key].target_part.blob, parser)
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
@@ -282,7 +304,7 @@ class _Text:
                 merge, span = _merge(cell)
                 goes_on = merge and rows and len(texts) < len(rows[-1])
                 merged = merged or bool(goes_on)
-                texts.append(rows[-1][len(texts)] if goes_on else self._line(cell))
+                texts.append(rows[-1][len(texts)] if goes_on else self.line(cell))
                 above += [texts[-1]] * (0 if rows else span)
                 texts += [""] * (span - 1 if len(cells) > 1 else 0)
             if number == 1 and rows[0] != above and merged and len(above) == len(texts):
@@ -291,7 +313,8 @@ class _Text:
                 rows.append(texts)
         return table_lines(rows) if max(map(len, rows), default=0) > 1 else []
 
-    def _line(self, cell: Any) -> str:
+    def line(self, cell: Any) -> str:
+        """Return the text of a cell, header or footer on one line."""
         parts: list[str] = []
         walk = self._etree.iterwalk(cell, events=("start", "end"))
         for event, element in walk:
@@ -459,6 +482,8 @@ def _shown(element: Any) -> str:
         given = element.find(f"{_W}checked")
         given = element.find(f"{_W}default") if given is None else given
         return "☐" if given is None or given.get(f"{_W}val") in _OFF else "☑"
+    if element.tag == _WATERMARK:
+        return str(element.get("string") or "")
     return _CHARACTERS.get(element.tag, "")
 
 
