@@ -615,8 +615,8 @@ class _Reader:
             )
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False
-        listed = self._is_bare(number + 2) and _HEADING.match(before)
-        if self._is_bare(number + 1) and (self._is_bare(number - 1) or listed):
+        first = self._is_bare(number + 2) and _HEADING.match(before)
+        if self._is_bare(number + 1) and (self._is_bare(number - 1) or first):
             return False  # one of at least three lines that introduce nothing
         if len(line.split()) > _LABEL_WORDS and _ENCLOSED_END.search(line):
             return _SECTION.match(line.lstrip("*_")) is not None
