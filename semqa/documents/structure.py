@@ -577,13 +577,13 @@ class _Reader:
         line = block[at].stripped
         alone = len(block) == 1
         field = _FIELD.match(line)
-        if self._speaks(line) or _has_columns(line) or AMOUNT.match(line) or _PRICED.search(line):
+        if self._speaks(line) or _has_columns(line) or AMOUNT.match(line):
             return False
         if field and (not alone or _FIGURE.search(line, field.end())):
             return False
         if at == 0 and not alone and line.endswith("?") and len(line) <= 140:
             return True
-        if len(line) > LONGEST_HEADING or not any(map(str.isalpha, line)):
+        if len(line) > LONGEST_HEADING or not any(map(str.isalpha, line)) or _PRICED.search(line):
             return False
         after = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
         before = self._blocks[number - 1][0].text if number else ""

@@ -96,7 +96,7 @@ _MAX_COLUMNS = 200
 _LONGEST_ROW = 120
 """Maximum length of a row whose cells are parted by tabs."""
 
-_TABS, _FIGURE = re.compile(r" *\t\s*"), re.compile(r"\d")
+_FIGURE = re.compile(r"\d")
 _BY_HAND = re.compile(r"\W*|\(?(?:\d{1,2}(?:\.\d{1,2})*|[ivx]+|[a-zA-Z])[.)]?")
 """A number or bullet of an item that is typed rather than automatic."""
 _NESTED_STYLE = re.compile(r"list (?:bullet|number) ([2-5])")
@@ -410,7 +410,7 @@ def _with_rows(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 def _cells(block: tuple[str, str]) -> list[str]:
     """Return the cells of a paragraph; none if it is longer than a line, an item or a heading."""
     mark, text = block
-    cells = _TABS.split(text)
+    cells = [cell.strip() for cell in text.split("\t") if cell.strip()]
     listed = mark or text.startswith(("|", "#")) or _BY_HAND.fullmatch(cells[0])
     return [] if listed or "\n" in text or len(text) > _LONGEST_ROW else cells
 
