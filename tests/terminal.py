@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+
+from semqa.__main__ import main
 
 __all__ = ["Talk", "Terminal", "talking", "terminal"]
 
@@ -103,7 +105,7 @@ class Terminal(Protocol):
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
     ) -> str:
-        """Run ``semqa`` with these arguments, or another program."""
+        """Run ``semqa`` with these arguments in this process, or another program."""
         ...
 
 
@@ -117,9 +119,42 @@ def terminal(tmp_path: Path) -> Terminal:
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
     ) -> str:
-        command = program or [sys.executable, "-m", "semqa", *map(str, args)]
-        with talking(command, cwd or tmp_path, {"COLUMNS": "100", **(env or {})}) as talk:
+        folder, settings = cwd or tmp_path, {"COLUMNS": "100", **(env or {})}
+        if program is None:
+            return _in_this_process(["semqa", *map(str, args)], folder, settings)
+        with talking(program, folder, settings) as talk:
             talk.end()
             return talk.screen.replace("\r\n", "\n")
 
     return run
+
+
+def _in_this_process(argv: list[str], folder: Path, env: Mapping[str, str]) -> str:
+    """Run ``semqa`` with streams that are a terminal, which no other process controls."""
+    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
+    master, slave = pty.openpty()
+    shown = bytearray()
+
+    def read() -> None:
+        with suppress(OSError):  # Linux's way to say that the other end is closed
+            while block := os.read(master, 65_536):
+                shown.extend(block)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+            stack.callback(os.close, slave)
+            patch.chdir(folder)
+            for name, value in {"TERM": "xterm", **env}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", argv)
+            for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+                stream = stack.enter_context(os.fdopen(os.dup(slave), mode, encoding="utf-8"))
+                patch.setattr(sys, name, stream)
+            with pytest.raises(SystemExit):
+                main()
+    finally:
+        reader.join(10)
+        os.close(master)
+    return shown.decode().replace("\r\n", "\n")
