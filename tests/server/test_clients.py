@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 
 from semqa.errors import UnavailableError
@@ -14,6 +13,7 @@ from tests.server.stand_ins import Library, Scripted, Store
 
 if TYPE_CHECKING:
     import anthropic
+    import openai
 
 BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
 TOWER = "The tower was opened in 1889. Zürich is elsewhere. 🎄 marks it."
@@ -36,6 +36,8 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chat(url: str) -> Iterator[openai.OpenAI]:
+    import openai  # takes a second
+
     with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as client:
         yield client
 
@@ -107,6 +109,8 @@ def test_openai_stream_helper(chat: openai.OpenAI) -> None:
 
 
 def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> None:
+    import openai
+
     names = [model.id for model in chat.models.list()]
     assert names == ["semqa", MODEL.name, "extractive", "semqa/bridges", "semqa/towers"]
     assert chat.models.retrieve("semqa/towers").id == "semqa/towers"
@@ -120,6 +124,7 @@ class Breaking(Scripted):
 
 def test_clients_see_that_a_stream_broke_off() -> None:
     import anthropic
+    import openai
 
     broken = Breaking(["It was ", "[ 1 rained", " ]"], fails=UnavailableError("the model is gone"))
     asked: Any = [{"role": "user", "content": "When was the bridge opened?"}]

@@ -24,6 +24,7 @@ from semqa.server.store import Store as RealStore
 from tests.engines.openai import server as endpoint
 from tests.server.serving import DOCUMENT, client, serving
 from tests.server.stand_ins import Conversation, Slow, Store, Written
+from tests.server.test_gone import eventually
 from tests.server.test_models import model
 
 ASKED = {"question": "Who sang?", "sources": [{"text": "Bing Crosby sang it."}]}
@@ -112,9 +113,7 @@ def test_a_stream_cut_by_shutdown_says_so(path: str, more: dict[str, Any]) -> No
 
     with serving(slow, drain=0.3) as url, ThreadPoolExecutor(1) as pool:
         streamed = pool.submit(read, url)
-        assert slow.stopped.acquire(timeout=0) is False
-        while not slow.begun:
-            pass
+        assert eventually(lambda: slow.begun > 0)
         url.running.stop()
         lines = streamed.result(30)
     last = json.loads([line for line in lines if line.startswith("data: ")][-1][6:])

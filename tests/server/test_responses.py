@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Library, Scripted, Written
+
+if TYPE_CHECKING:
+    import openai
 
 BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
 SOURCES = [
@@ -37,6 +39,8 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def made(url: str) -> Iterator[openai.OpenAI]:
+    import openai  # takes a second
+
     with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as client:
         yield client
 
@@ -123,6 +127,8 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}
 def test_unsupported_fields_of_responses_are_refused(
     made: openai.OpenAI, more: dict[str, Any], param: str
 ) -> None:
+    import openai
+
     with pytest.raises(openai.BadRequestError) as caught:
         made.responses.create(**{**ASKED, **more})
     assert caught.value.param == param
@@ -141,6 +147,8 @@ def test_unsupported_fields_of_responses_are_refused(
 def test_unsupported_fields_of_chat_are_refused(
     made: openai.OpenAI, more: dict[str, Any], param: str
 ) -> None:
+    import openai
+
     asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}
     with pytest.raises(openai.BadRequestError) as caught:
         made.chat.completions.create(**{**asked, **more}, extra_body={"sources": SOURCES})
