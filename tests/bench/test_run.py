@@ -112,7 +112,7 @@ def many_questions(path: Path, count: int) -> Path:
 
 @pytest.mark.slow
 def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 100)
+    data = many_questions(tmp_path / "many.jsonl", 40)
     run(Plan(data, "extractive"), tmp_path / "whole")
     arguments = ["bench", "quotesum", "--data", str(data), "--out", str(tmp_path / "killed")]
     command = [sys.executable, "-m", "semqa", *arguments]
@@ -125,9 +125,9 @@ def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
         time.sleep(0.002)
     assert process.wait() == -signal.SIGKILL
     done = journal.read_bytes().count(b"\n")
-    assert 3 <= done < 100
+    assert 3 <= done < 40
     with journal.open("ab") as stream:
-        stream.write(b'{"id": "q99", "predic')  # a line torn by the kill
+        stream.write(b'{"id": "q39", "predic')  # a line torn by the kill
     progress: list[Progress] = []
     run(Plan(data, "extractive"), tmp_path / "killed", progress.append)
     assert progress[0].resumed == done
