@@ -74,27 +74,28 @@ def generate(family: str, constraints: Sequence[Any], **options: Any) -> list[li
 
 
 @pytest.mark.parametrize(
-    ("family", "search"),
+    ("family", "search", "rules"),
     [
-        *((family, search) for family in FAMILIES for search in ("greedy", "beams")),
-        ("llama-sentencepiece", "sampling"),
-        ("llama-sentencepiece", "several-samples"),
+        *((family, search, "any") for family in FAMILIES for search in ("greedy", "beams")),
+        ("llama-sentencepiece", "greedy", "any, char"),
+        ("llama-sentencepiece", "beams", "glue, char"),
+        ("llama-sentencepiece", "sampling", "glue"),
+        ("llama-sentencepiece", "several-samples", "any, char"),
     ],
 )
-def test_every_answer_parses_and_verifies(family: str, search: str) -> None:
+def test_every_answer_parses_and_verifies(family: str, search: str, rules: str) -> None:
     torch.manual_seed(1)
-    vocabulary = vocabulary_of(family)
-    for policy in POLICIES.values() if family == "llama-sentencepiece" else (POLICIES["any"],):
-        constraints = [CopyConstraint(vocabulary, s, policy, question=q) for q, s in BATCH]
-        rows = generate(family, constraints, **SEARCHES[search])
-        each = len(rows) // len(BATCH)
-        quotes = 0
-        for place, row in enumerate(rows):
-            question, sources = BATCH[place // each]
-            answer = check(vocabulary, row, sources)
-            assert find_breach(answer.marked, sources, policy, question) is None
-            quotes += len(answer.quotes)
-        assert quotes
+    vocabulary, policy = vocabulary_of(family), POLICIES[rules]
+    constraints = [CopyConstraint(vocabulary, s, policy, question=q) for q, s in BATCH]
+    rows = generate(family, constraints, **SEARCHES[search])
+    each = len(rows) // len(BATCH)
+    quotes = 0
+    for place, row in enumerate(rows):
+        question, sources = BATCH[place // each]
+        answer = check(vocabulary, row, sources)
+        assert find_breach(answer.marked, sources, policy, question) is None
+        quotes += len(answer.quotes)
+    assert quotes
 
 
 def check(vocabulary: Vocabulary, row: Sequence[int], sources: Sequence[Source]) -> QuotedAnswer:
