@@ -160,29 +160,29 @@ def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 80_000,
-        "`a``b```" * 8_000,
-        "e" + "\u0301" * 50_000,
-        "\n " * 40_000,
-        "1. " * 25_000,
-        '("' * 25_000,
-        "." * 80_000 + "x",
-        ".)" * 25_000 + "x",
-        "a\n\n" * 15_000,
-        "".join("#" * (i % 6 + 1) + " a\n" for i in range(12_000)),
-        "- a\n" * 15_000,
-        "a?\n\n" * 12_000,
-        "a:\n- b\n\n" * 8_000,
-        "Ann: x\nBob: y\n" * 8_000,
-        "From: x\nTo: y\n\n" * 5_000,
-        "| a " * 15_000 + "|\n| --- |\n" + "| a |\n" * 8_000,
+        "x" * 40_000,
+        "`a``b```" * 4_000,
+        "e" + "\u0301" * 25_000,
+        "\n " * 20_000,
+        "1. " * 12_500,
+        '("' * 12_500,
+        "." * 40_000 + "x",
+        ".)" * 12_500 + "x",
+        "a\n\n" * 7_500,
+        "".join("#" * (i % 6 + 1) + " a\n" for i in range(6_000)),
+        "- a\n" * 7_500,
+        "a?\n\n" * 6_000,
+        "a:\n- b\n\n" * 4_000,
+        "Ann: x\nBob: y\n" * 4_000,
+        "From: x\nTo: y\n\n" * 2_500,
+        "| a " * 7_500 + "|\n| --- |\n" + "| a |\n" * 4_000,
     ],
     ids=lambda text: ascii(text[:12]),
 )
 def test_texts_are_read_quickly(text: str) -> None:
     started = time.process_time()
     passages = split(document(text))
-    assert time.process_time() - started < 4
+    assert time.process_time() - started < 2
     assert all(each.end - each.start <= MAX_LENGTH for each in passages)
 
 

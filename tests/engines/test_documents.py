@@ -1331,10 +1331,10 @@ def test_other_encoders_are_judged_by_other_trees() -> None:
 
 
 def test_a_quote_that_occurs_thousands_of_times_is_rated_quickly() -> None:
-    text = "".join(f"Name: {i % 10}\n" for i in range(40_000))
+    text = "".join(f"Name: {i % 10}\n" for i in range(20_000))
     started = time.process_time()
     assert quotes("What is the name?", text)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 8
 
 
 @given(

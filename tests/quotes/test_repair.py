@@ -278,7 +278,7 @@ def test_repairs_survive_json() -> None:
     assert untouched["dropped"] == []
 
 
-HOSTILE = 3 * 10**5
+HOSTILE = 150_000
 
 
 @pytest.mark.parametrize(
@@ -293,18 +293,18 @@ HOSTILE = 3 * 10**5
 def test_hostile_texts_take_bounded_time(source: str, span: str) -> None:
     started = time.process_time()
     repair("".join(f"[ 1 {span} {n} ]" for n in range(200)), [Source(source)])
-    assert time.process_time() - started < 15
+    assert time.process_time() - started < 8
 
 
 def test_many_marks_take_bounded_time() -> None:
     started = time.process_time()
-    for text in ("[" * 100_000 + "[ 1" * 5_000, "[ 1 Bing crosby ]" * 5_000):
+    for text in ("[" * 50_000 + "[ 1" * 2_500, "[ 1 Bing crosby ]" * 2_500):
         assert all(quote.verified for quote in repair(text, SOURCES).quotes)
     with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
         repair("[ 1 x ]" * 10_001, SOURCES)
     with pytest.raises(InputError, match="Too much to check"):
         repair("[ 1 x ]" * 5_000, [Source("y" * 3_000_000)])
-    assert time.process_time() - started < 15
+    assert time.process_time() - started < 8
 
 
 def test_too_much_text_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
