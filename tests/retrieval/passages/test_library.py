@@ -340,11 +340,11 @@ def test_a_search_sees_changes_by_other_processes(
 
 def test_many_vectors_use_an_index(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found through it is nearly what is found without, of few numbers or of many."""
-    monkeypatch.setattr(search, "MIN_INDEXED_VECTORS", 200)
-    monkeypatch.setattr(search, "PARTITION_SIZE", 100)
+    monkeypatch.setattr(search, "MIN_INDEXED_VECTORS", 100)
+    monkeypatch.setattr(search, "PARTITION_SIZE", 50)
     draw = np.random.default_rng(3)
     for width in (26, 256):
-        rows = draw.standard_normal((300, width))
+        rows = draw.standard_normal((150, width))
         rows[:30] += np.linspace(0.5, 1.5, 30)[:, None]  # some are near to what is asked
         known = {f"w{width}n{i}": row for i, row in enumerate(rows)}
 
