@@ -17,12 +17,10 @@ class FakeModel:
     Attributes:
         made: all engines created, with their options.
         loads: number of engines that would have loaded a model.
-        compiles: whether preparing the constraint takes long.
     """
 
     made: list[FakeModel] = []  # noqa: RUF012 - emptied by each test
     loads = 0
-    compiles = False
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
         prompts = options["prompts"]
@@ -32,14 +30,12 @@ class FakeModel:
         self.prompts = prompts
         self.options = {name: value for name, value in options.items() if name != "prompts"}
         self.done: list[str] = []
-        self.streamed = self.closed = False
+        self.closed = False
         FakeModel.made.append(self)
         FakeModel.loads += 1
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         self.done.append("warm up")
-        if FakeModel.compiles and say is not None and self.options["constraint"] == "on":
-            say("Compiling …")
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         return [self._generation(request) for request in requests]
@@ -50,7 +46,6 @@ class FakeModel:
     def stream(
         self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation]:
-        self.streamed = True
         yield from self._pieces(sources)
         return self._generation(Request(question, sources, history))
 

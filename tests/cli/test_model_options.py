@@ -41,7 +41,6 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     monkeypatch.setattr("semqa.cli.choice.accepted_options", accepted)
     FakeModel.made.clear()
     FakeModel.loads = 0
-    monkeypatch.setattr(FakeModel, "compiles", False)
     for name in ("SEMQA_ENGINE", "SEMQA_SEED", "SEMQA_DEVICE", "SEMQA_PROMPT", "SEMQA_ENCODER"):
         monkeypatch.delenv(name, raising=False)
 
