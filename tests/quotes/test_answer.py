@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -162,17 +161,3 @@ def test_status_by_its_definition(drawn: tuple[str, list[Source]]) -> None:
             assert (quote.status, list(quote.found_in)) == (Status.MISATTRIBUTED, holders)
         else:
             assert quote.status is Status.FABRICATED
-
-
-def test_human_answers_quote_body_and_title(shared: Path) -> None:
-    lines = (shared / "data/quotesum/dev_a.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    fields = {"body": 0, "title": 0, "none": 0}
-    for row in rows:
-        sources = [Source(row[f"source{k}"], title=row[f"title{k}"]) for k in range(1, 9)]
-        for quote in QuotedAnswer.parse(row["summary"], sources).quotes:
-            fields[quote.field or "none"] += 1
-    total = sum(fields.values())
-    assert total > 500
-    assert fields["none"] / total < 0.02
-    assert 0.04 < fields["title"] / total < 0.1
