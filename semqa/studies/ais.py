@@ -25,13 +25,7 @@ from semqa.attribution.ais.ratings import (
     Verdict,
     consensus,
 )
-from semqa.attribution.ais.released import (
-    ReleasedFile,
-    ReleasedRow,
-    read_released,
-    released_csv,
-    released_of,
-)
+from semqa.attribution.ais.released import read_released, released_table, with_verdicts
 from semqa.data.csv_rows import encode_csv
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, read_as, read_rows
@@ -329,7 +323,7 @@ class Ais(Kind):
             replace(each, doc_url=urls[each.task, each.item, each.system])
             for each in _verdicts(study, ratings)
         ]
-        return encode_csv(released_csv(ReleasedFile.of(verdicts)))
+        return encode_csv(released_table(verdicts))
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
         """Return the released files by name, with new verdicts for their rated outputs."""
@@ -338,7 +332,7 @@ class Ais(Kind):
         found: dict[str, Iterable[bytes]] = {}
         for name, file in read_kept(study).items():
             own = [each for each in verdicts if files[each.task, each.item, each.system] == name]
-            found[name] = encode_csv(released_csv(_updated(released_of(file), own)))
+            found[name] = encode_csv(with_verdicts(file, own))
         return found
 
     def report(self, studies: Studies) -> Figures:
@@ -466,28 +460,6 @@ def _first_rows(
             data = {"task": each.task, **known, "output": each.output, "file": file}
             found[each.item, each.system] = Item(each.item, each.system, data)
     return list(found.values())
-
-
-def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
-    """Return the released file with new verdicts in the first row of each rated output."""
-    labels = {
-        (each.verdict.item, each.verdict.system): each for each in ReleasedFile.of(verdicts).rows
-    }
-    rows: list[ReleasedRow] = []
-    for row in file.rows:
-        new = labels.pop((row.verdict.item, row.verdict.system), None)
-        if new is not None:
-            verdict = replace(
-                new.verdict,
-                task=row.verdict.task,
-                doc_url=row.verdict.doc_url,
-                doc_url_hash=row.verdict.doc_url_hash,
-                design="",
-            )
-            if verdict != row.verdict:
-                row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
-        rows.append(row)
-    return ReleasedFile(tuple(rows), file.csv)
 
 
 # Parts that raters see

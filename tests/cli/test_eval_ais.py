@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from semqa.attribution.ais.ratings import Verdict
-from semqa.attribution.ais.released import ReleasedFile
-from semqa.attribution.ais.released import released_csv as written
+from semqa.attribution.ais.released import released_table
 from semqa.data.csv_rows import encode_csv
 from tests.attribution.ais.makers import ROW, released_csv, said, verdicts, write_ratings
 from tests.cli.conftest import Command
@@ -23,7 +22,7 @@ def toy(tmp_path: Path) -> Path:
         *verdicts("bad", flagged=4, unclear=30, not_ais=36, ais=30),
     ]
     path = tmp_path / "ann_toy.csv"
-    path.write_bytes(b"".join(encode_csv(written(ReleasedFile.of(rows)))))
+    path.write_bytes(b"".join(encode_csv(released_table(rows))))
     return path
 
 

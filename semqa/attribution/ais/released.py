@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
 from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv
@@ -45,29 +44,18 @@ _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One row: its verdict, the cells Q1 and Q2, remarks on its numbers, and the cells as read."""
+    """One row: its verdict, the cells as read, and remarks on its numbers."""
 
     verdict: Verdict
-    int_label: str = ""
-    ais_label: str = ""
+    record: CsvRecord
     remarks: tuple[str, ...] = ()
-    record: CsvRecord | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedFile:
-    """A released file, and the CSV that it was read from; None if it was created from verdicts."""
+    """The rows of a released file."""
 
     rows: tuple[ReleasedRow, ...]
-    csv: CsvFile | None = field(default=None, compare=False, repr=False)
-
-    @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Self:
-        """Create a file from verdicts, with the released wording."""
-        clear = {None: "", True: CLEAR, False: UNCLEAR}
-        whole = {None: "", True: ATTRIBUTABLE, False: NOT_ATTRIBUTABLE}
-        rows = (ReleasedRow(v, clear[v.interpretable], whole[v.attributable]) for v in verdicts)
-        return cls(tuple(rows))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -87,19 +75,42 @@ def released_of(file: CsvFile) -> ReleasedFile:
     """
     task = Path(file.name).stem.removeprefix("ann_").strip("<>")  # of <stdin>
     columns = _columns(file)
-    return ReleasedFile(tuple(_row(each, columns, task) for each in file.records), file)
+    return ReleasedFile(tuple(_row(each, columns, task) for each in file.records))
 
 
-def released_csv(file: ReleasedFile) -> CsvFile:
-    """Return the cells of a released file.
+def released_table(verdicts: Iterable[Verdict]) -> CsvFile:
+    """Return verdicts as a new released file, with the released wording."""
+    records = (CsvRecord("", tuple(_cells(each).values())) for each in verdicts)
+    return CsvFile("released.csv", COLUMNS, tuple(records))
 
-    Unchanged rows keep their characters, so an unchanged file stays byte-identical. Other rows get
-    the released wording.
+
+def with_verdicts(file: CsvFile, verdicts: Iterable[Verdict]) -> CsvFile:
+    """Return a released file with new verdicts in the first row of each output.
+
+    Rows whose verdict does not change keep their characters, so an unchanged file stays
+    byte-identical. Other rows get the released wording.
     """
-    csv = file.csv or CsvFile("released.csv", COLUMNS, ())
-    columns = _columns(csv)
-    records = tuple(_record(row, columns, len(csv.header)) for row in file.rows)
-    return CsvFile(csv.name, csv.header, records, csv.header_raw, csv.marked, csv.tail)
+    columns = _columns(file)
+    new = {(each.item, each.system): each for each in verdicts}
+    records = []
+    for row in released_of(file).rows:
+        old, record = row.verdict, row.record
+        if (verdict := new.pop((old.item, old.system), None)) is not None:
+            verdict = replace(
+                verdict,
+                design="",
+                task=old.task,
+                doc_url=old.doc_url,
+                doc_url_hash=old.doc_url_hash,
+            )
+            if verdict != old:
+                cells = list(record.cells)
+                for name, cell in _cells(verdict).items():
+                    if name in columns:
+                        cells[columns[name]] = cell
+                record = CsvRecord(record.where, tuple(cells))
+        records.append(record)
+    return replace(file, records=tuple(records))
 
 
 def _columns(file: CsvFile) -> dict[str, int]:
@@ -162,15 +173,14 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
     )
     if not verdict.system:
         raise InputError("is empty.", field="model-name", where=record.where)
-    return ReleasedRow(verdict, cell("Q1"), cell("Q2"), tuple(remarks), record)
+    return ReleasedRow(verdict, record, tuple(remarks))
 
 
-def _record(row: ReleasedRow, columns: Mapping[str, int], width: int) -> CsvRecord:
-    verdict, read = row.verdict, row.record
-    if read is not None and _row(read, columns, verdict.task) == row:
-        return read
-    cells = list(read.cells) if read is not None else [""] * width
-    values = {
+def _cells(verdict: Verdict) -> dict[str, str]:
+    """Return the cells of a verdict by column, in the order of `COLUMNS`."""
+    clear = {None: "", True: CLEAR, False: UNCLEAR}
+    whole = {None: "", True: ATTRIBUTABLE, False: NOT_ATTRIBUTABLE}
+    return {
         "ex-idx": verdict.item,
         "doc-url": verdict.doc_url or "NA",
         "doc-url-hash": verdict.doc_url_hash or "NA",
@@ -179,14 +189,11 @@ def _record(row: ReleasedRow, columns: Mapping[str, int], width: int) -> CsvReco
         "INT": str(int(verdict.interpretable or False)),
         "INT & AIS": str(int(verdict.attributable or False)),
         "Flagged": str(int(verdict.flagged)),
-        "Q1": row.int_label,
-        "Q2": row.ais_label,
+        "Q1": clear[verdict.interpretable],
+        "Q2": whole[verdict.attributable],
         "# agree (INT)": str(-1 if verdict.agree_int is None else verdict.agree_int),
         "# agree (AIS)": str(-1 if verdict.agree_ais is None else verdict.agree_ais),
     }
-    for name, place in columns.items():
-        cells[place] = values[name]
-    return CsvRecord("a row", tuple(cells))
 
 
 def _text_or_empty(cell: str) -> str:
@@ -202,7 +209,7 @@ def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for row in rows:
         found.update(row.remarks)
-    full = Counter(row.record.cells for row in rows if row.record is not None)
+    full = Counter(row.record.cells for row in rows)
     found["identical to an earlier row"] = full.total() - len(full)
     outputs = Counter(row.verdict.key for row in rows)
     found["same item and system as an earlier row"] = outputs.total() - len(outputs)

@@ -15,9 +15,9 @@ from semqa.attribution.ais.released import (
     data_checks,
     drop_duplicates,
     read_released,
+    with_verdicts,
 )
-from semqa.attribution.ais.released import released_csv as written
-from semqa.data.csv_rows import encode_csv
+from semqa.data.csv_rows import encode_csv, read_csv
 from semqa.errors import InputError
 from tests.attribution.ais.makers import released_csv
 
@@ -107,13 +107,14 @@ def test_files_are_written_as_they_were(quoting: int, line_end: str, tmp_path: P
     rows = [
         {"Q1": "No, the response is unclear.}}", "INT": "0", "INT & AIS": "0"},
         {"output": 'two\nlines, and a "quote"', "ex-idx": " 7 "},
-        {"INT": "NA", "INT & AIS": "", "Flagged": "1", "# agree (INT)": "-"},
+        {"ex-idx": "8", "INT": "NA", "INT & AIS": "", "Flagged": "1", "# agree (INT)": "-"},
     ]
     content = released_csv(
         rows, header=("ex-idx ", *COLUMNS[1:]), line_end=line_end, quoting=quoting
     )
-    file = read(tmp_path, content)
-    assert b"".join(encode_csv(written(file))) == content.encode()
+    verdicts = read(tmp_path, content).verdicts
+    written = encode_csv(with_verdicts(read_csv(tmp_path / "ann_toy.csv"), verdicts))
+    assert b"".join(written) == content.encode()
 
 
 def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path) -> None:
@@ -121,14 +122,13 @@ def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path
     lines = released_csv([{}, {"ex-idx": "2:2"}], line_end="\n").splitlines()
     content = "\n".join(f"{line},{extra}" for line, extra in zip(lines, "x12", strict=True))
     path.write_text(content, encoding="utf-8")
-    file = read_released(path)
-    changed = replace(file.rows[1].verdict, attributable=False, agree_ais=3)
-    rows = (file.rows[0], replace(file.rows[1], verdict=changed))
-    path.write_bytes(b"".join(encode_csv(written(replace(file, rows=rows)))))
+    first, second = read_released(path).verdicts
+    changed = replace(second, attributable=False, agree_ais=3)
+    path.write_bytes(b"".join(encode_csv(with_verdicts(read_csv(path), [first, changed]))))
     again = path.read_text(encoding="utf-8").splitlines()
     assert again[:2] == content.splitlines()[:2]
     assert again[2].endswith(",5,3,2")
-    assert read_released(path).verdicts == (rows[0].verdict, changed)
+    assert read_released(path).verdicts == (first, changed)
 
 
 @pytest.mark.parametrize(
