@@ -10,8 +10,8 @@ Source: Honovich et al. 2021.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,49 +19,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semqa.attribution.q2.measure import KIND
-from semqa.attribution.q2.responses import MEASURES, Response
-from semqa.attribution.records import invalid_field, kind_of, read_record
-from semqa.data.jsonl import Row, describe
-from semqa.errors import InputError
+from semqa.attribution.q2.responses import Response
+from semqa.attribution.records import kind_of, read_record
+from semqa.data.jsonl import read_as
 from semqa.extras import require
 from semqa.metrics.statistics import correlation, percentile_interval
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a record of `semqa eval q2`."""
+
+    id: str
+    response: str
+    knowledge: str
+    inconsistent: bool | None = None
+    system: str | None = None
+    context: str | None = None
+    rating: float | None = None
+    q2: float | None = None
+    q2_no_nli: float | None = None
+    baselines: dict[str, float | None] = field(default_factory=dict)
 
 
 def read_judged(path: Path) -> list[Response] | None:
     """Read the responses of a record with their scores; None for other files and standard input."""
     if kind_of(path) != KIND:
         return None
-    return [_response(row) for row in read_record(path, KIND).rows]
-
-
-def _response(row: Row) -> Response:
-    inconsistent, baselines = row.fields.get("inconsistent"), row.fields.get("baselines", {})
-    if not (inconsistent is None or isinstance(inconsistent, bool)):
-        raise invalid_field(row, "inconsistent", "true, false or null")
-    if not isinstance(baselines, dict):
-        raise invalid_field(row, "baselines", "an object of numbers")
-    rating: Any = row.fields.get("rating")
-    scores: dict[str, Any] = {**{name: row.fields.get(name) for name in MEASURES}, **baselines}
-    for name, score in (*scores.items(), ("rating", rating)):
-        if not (score is None or (isinstance(score, int | float) and math.isfinite(score))):
-            raise InputError(
-                f"must be a number, got {describe(score)}.", field=name, where=row.where
+    found = []
+    for row in read_record(path, KIND).rows:
+        each = read_as(_Row, row)
+        found.append(
+            Response(
+                each.id,
+                each.response,
+                each.knowledge,
+                each.inconsistent,
+                each.system,
+                each.context,
+                row.where,
+                {"q2": each.q2, "q2_no_nli": each.q2_no_nli, **each.baselines},
+                each.rating,
             )
-    return Response(
-        row.text("id"),
-        row.text("response"),
-        row.text("knowledge"),
-        inconsistent,
-        _optional(row, "system"),
-        _optional(row, "context"),
-        row.where,
-        scores,
-        rating,
-    )
-
-
-def _optional(row: Row, name: str) -> str | None:
-    return None if row.fields.get(name) is None else row.text(name)
+        )
+    return found
 
 
 _DECIMALS = 9

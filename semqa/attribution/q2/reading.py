@@ -113,7 +113,7 @@ class ResponseFile:
     Attributes:
         responses: in file order.
         dropped: number of duplicate responses that were left out.
-        steps: rows of a *steps* file.
+        steps: the responses of a *steps* file with their questions.
     """
 
     name: str
@@ -121,7 +121,7 @@ class ResponseFile:
     kind: Literal["responses", "contexts", "ratings", "steps"]
     responses: tuple[Response, ...]
     dropped: int = 0
-    steps: tuple[Row, ...] = ()
+    steps: tuple[ResponseScore, ...] = ()
 
     @property
     def repeated(self) -> list[Response]:
@@ -141,7 +141,11 @@ class ResponseFile:
 
 
 def read_responses(
-    path: Path | str, *, drop_repeated: bool = False, measures: Sequence[str] = ()
+    path: Path | str,
+    *,
+    drop_repeated: bool = False,
+    measures: Sequence[str] = (),
+    official: bool = False,
 ) -> ResponseFile:
     """Read a file of responses.
 
@@ -150,6 +154,7 @@ def read_responses(
             begins with a brace, or a JSON array; ``-`` is standard input.
         drop_repeated: leave out duplicate responses with the same knowledge.
         measures: names of score columns to read, too.
+        official: whether to read *steps* like the released code.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
@@ -163,10 +168,12 @@ def read_responses(
     names = list(dict.fromkeys(field for row in rows for field in row.fields))
     digest = hashlib.sha256(raw).hexdigest()
     inconsistent = class_from_name(name)
+    steps: list[ResponseScore] = []
     kind: Literal["responses", "contexts", "ratings", "steps"] = "ratings" if rated else "responses"
     if set(STEP_COLUMNS) <= set(names):
         kind = "steps"
-        found = [score.response for score in scores_of_steps(rows, inconsistent)]
+        steps = scores_of_steps(rows, inconsistent, official=official)
+        found = [score.response for score in steps]
     elif "response" in names:
         found = _one_per_row(rows, inconsistent, measures)
     elif systems := _systems(names):
@@ -181,8 +188,7 @@ def read_responses(
     if drop_repeated:
         duplicates = {id(each) for each in repeated(found)}
         kept = [each for each in found if id(each) not in duplicates]
-    steps = tuple(rows) if kind == "steps" else ()
-    return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), steps)
+    return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept), tuple(steps))
 
 
 def class_from_name(name: str) -> bool | None:
@@ -340,14 +346,16 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name) for name in given[:12]) + (" and more" if len(given) > 12 else "")
 
 
-def prefixed(response: Response, prefix: str) -> Response:
-    """Return a response with a prefix before its id and its context."""
-    context = None if response.context is None else prefix + response.context
-    return replace(response, id=prefix + response.id, context=context)
-
-
-def combine_responses(files: Sequence[ResponseFile]) -> list[Response]:
-    """Return the responses of all files; with several files, ids include the file name."""
+def combine_responses(files: Sequence[tuple[str, Sequence[Response]]]) -> list[Response]:
+    """Return the responses of all files; with several, ids and contexts contain the file name."""
     if len(files) == 1:
-        return list(files[0].responses)
-    return [prefixed(each, f"{file.name}#") for file in files for each in file.responses]
+        return list(files[0][1])
+    return [
+        replace(
+            each,
+            id=f"{name}#{each.id}",
+            context=None if each.context is None else f"{name}#{each.context}",
+        )
+        for name, responses in files
+        for each in responses
+    ]

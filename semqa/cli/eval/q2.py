@@ -146,14 +146,14 @@ def run(
     _check_baselines(baseline)
     check_files(out, *files)
     settings = Settings(beams, official, personal)
-    read = [read_responses(path, drop_repeated=drop_repeated) for path in files]
-    responses = combine_responses(read)[:limit]
+    read = [read_responses(path, drop_repeated=drop_repeated, official=official) for path in files]
+    responses = combine_responses([(each.name, each.responses) for each in read])[:limit]
     with judging(ctx, prompt=prompt) as judge:
         measure = _measure(read, judge, spans, settings)
         baselines, described = _baselines(
             baseline, responses, judge, bertscore_model, bertscore_layer, official=official
         )
-        scores, finder = _scores(read, responses, judge, measure, settings)
+        scores, finder = _scores(read, responses, judge, measure)
         judged_by = describe_judge(judge)
     packages = ["spacy"] if finder.startswith("spacy") else []
     record = run_record(
@@ -250,19 +250,18 @@ def _scores(
     responses: Sequence[Response],
     judge: CachedJudge,
     measure: Q2 | None,
-    settings: Settings,
 ) -> tuple[list[ResponseScore], str]:
     """Return the scores of responses, and how their spans were found."""
     from semqa.attribution.q2.measure import compare_answers
-    from semqa.attribution.q2.reading import class_from_name, scores_of_steps
 
     if measure is not None:
         with progress_bar("Q²", "examples") as update:
             return measure.score(responses, update), measure.finder.name
-    label, kept = class_from_name(files[0].name), {each.id for each in responses}
-    scores = scores_of_steps(files[0].steps, label, official=settings.official)
+    kept = {each.id for each in responses}
     with judge_bar(judge, "Q²"):
-        scores = compare_answers([each for each in scores if each.response.id in kept], judge)
+        scores = compare_answers(
+            [each for each in files[0].steps if each.response.id in kept], judge
+        )
     return scores, "steps of a file"
 
 
@@ -470,23 +469,22 @@ def meta(
 def _read_judged(
     paths: Sequence[Path], drop: bool, measures: Sequence[str]
 ) -> tuple[list[Response], list[dict[str, Any]]]:
-    """Read all files; with several, ids and contexts contain the file name."""
+    """Return the responses of all files, and the descriptions of the files."""
     from semqa.attribution.q2.meta import read_judged
-    from semqa.attribution.q2.reading import prefixed, read_responses
+    from semqa.attribution.q2.reading import combine_responses, read_responses
 
-    found: list[Response] = []
+    found: list[tuple[str, Sequence[Response]]] = []
     described = []
     for path in paths:
-        part = read_judged(path)
+        part: Sequence[Response] | None = read_judged(path)
         if part is not None:
             described.append({"name": str(path), "record": True, "responses": len(part)})
         else:
             file = read_responses(path, drop_repeated=drop, measures=measures)
-            part = list(file.responses)
+            part = file.responses
             described.append(file.describe())
-        prefix = f"{path}#" if len(paths) > 1 else ""
-        found += (prefixed(each, prefix) for each in part)
-    return found, described
+        found.append((str(path), part))
+    return combine_responses(found), described
 
 
 def _evaluated(
