@@ -84,11 +84,11 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
         for i in range(12)
     ]
     (tmp_path / "nli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    mapped = ("eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.csv")
+    mapped = ("eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.jsonl")
     told = semqa(*mapped)
     assert "9 examples: 3 Attributable, 3 Contradictory, 3 Extrapolatory" in told.out
     assert "skipped: 3 (no agreed label)" in told.out
-    judged = semqa("eval", "attrscore", "run", "m.csv", "--no-judge-cache", "--json").json
+    judged = semqa("eval", "attrscore", "run", "m.jsonl", "--no-judge-cache", "--json").json
     assert judged["scores"]["n"] == 9
 
 

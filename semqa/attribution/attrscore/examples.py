@@ -18,19 +18,16 @@ prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from semqa.attribution.judges.base import Relation
 from semqa.attribution.judges.replies import read_relation
 from semqa.attribution.records import read_table
-from semqa.data.csv_rows import encode_record
-from semqa.data.files import write_atomic
-from semqa.data.jsonl import Row, describe, encode_row
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
 Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
@@ -110,7 +107,6 @@ class Example:
     Attributes:
         id: id of the row; by default its number, from 1.
         answer: the answer to the question, or the whole claim.
-        how: how a simulated or mapped row was created.
         domain: the group that the example is also scored in, such as a subject; can be empty.
         where: ``file:line``, for error messages.
     """
@@ -120,7 +116,6 @@ class Example:
     answer: str
     reference: str
     label: Label | None = None
-    how: Mapping[str, object] = field(default_factory=dict)
     where: str = ""
     domain: str = ""
 
@@ -137,7 +132,7 @@ class Example:
     def to_dict(self) -> dict[str, object]:
         """Return a row for a data file, without missing fields."""
         row = {name: getattr(self, name) for name in ("id", "query", "answer", "reference")}
-        more = {"label": self.label, "domain": self.domain, "how": dict(self.how)}
+        more = {"label": self.label, "domain": self.domain}
         return row | {name: value for name, value in more.items() if value}
 
 
@@ -207,23 +202,17 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
     for name, text in (("answer", answer), ("reference", reference)):
         if not text.strip():
             raise InputError("is empty.", field=name, where=row.where)
-    key, how = row.fields.get("id"), row.fields.get("how")
+    key = row.fields.get("id")
     if key in (None, ""):
         key = number
     elif type(key) is not int:
         key = row.text("id")
-    if isinstance(how, str):
-        try:
-            how = json.loads(how)
-        except ValueError:
-            how = {"note": how} if how else {}
     return Example(
         id=str(key),
         query="" if query.strip().lower() == _MISSING else query,
         answer=answer,
         reference=reference,
         label=_label(row, labelled),
-        how=how if isinstance(how, dict) else {},
         where=row.where,
         domain=row.text("domain", "").strip(),
     )
@@ -243,16 +232,3 @@ def _label(row: Row, labelled: bool) -> Label | None:
             hint="To convert labels of other data sets, use semqa eval attrscore map.",
         )
     return found
-
-
-def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
-    """Write examples atomically: as CSV if the suffix is ``.csv``, otherwise as JSON lines."""
-    path = Path(path)
-    if path.suffix.lower() != ".csv":
-        write_atomic(path, (encode_row(example.to_dict()) for example in examples))
-        return
-    rows = [("query", "answer", "reference", "label", "id", "how")]
-    for each in examples:
-        how = json.dumps(dict(each.how), ensure_ascii=False) if each.how else ""
-        rows.append((each.query, each.answer, each.reference, each.label or "", each.id, how))
-    write_atomic(path, (encode_record(row).encode("utf-8") for row in rows))

@@ -125,8 +125,7 @@ def map_examples(
         if not answer or not reference:
             skipped["no claim or no reference"] += 1
             continue
-        how = {"made": f"mapped from {name}", "label": row.fields[column]}
-        examples.append(Example(str(number), "", answer, reference, label, how))
+        examples.append(Example(str(number), "", answer, reference, label))
     return examples, skipped
 
 

@@ -27,7 +27,7 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.tables import make_table, percent, print_tables, span, things_table
 from semqa.cli.train import training_progress
-from semqa.data.jsonl import encode_row
+from semqa.data.jsonl import encode_row, write_jsonl
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def map_command(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="Output file: .csv, or else JSON lines."),
+        typer.Option("--out", "-o", help="Output file, as JSON lines."),
     ],
     task: Annotated[
         Literal["fact-checking", "nli", "summarization"],
@@ -319,12 +319,11 @@ def map_command(
     as_json: AsJson = False,
 ) -> None:
     """Convert a dataset of a related task to AttrScore's labels."""
-    from semqa.attribution.attrscore.examples import write_examples
     from semqa.attribution.attrscore.mapping import map_examples
 
     check_files(out, file)
-    if out.suffix.lower() in (".tsv", ".json"):  # would not be read back as JSON lines
-        raise InputError(f"must end with .csv or .jsonl, got {out.name!r}.", field="--out")
+    if out.suffix.lower() in (".csv", ".tsv", ".json"):  # would not be read back as JSON lines
+        raise InputError(f"must end with .jsonl, got {out.name!r}.", field="--out")
     examples, skipped = map_examples(file, task, _words(label_word or ()))
     if not examples:
         raise InputError(
@@ -332,15 +331,13 @@ def map_command(
             hint="Check the columns and --label-word.",
             where=str(file),
         )
-    write_examples(out, examples)
+    write_jsonl(out, (example.to_dict() for example in examples))
     labels = sorted(Counter(str(example.label) for example in examples).items())
-    made = f"mapped from {task}"
     if as_json:
         record = {
             "out": str(out),
             "examples": len(examples),
             "labels": dict(labels),
-            "made": {made: len(examples)},
             "skipped": dict(sorted(skipped.items())),
             "rows": len(examples) + skipped.total(),
         }
@@ -348,7 +345,6 @@ def map_command(
         return
     listed = ", ".join(f"{count} {label}" for label, count in labels)
     write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
-    write_result(f"made: {len(examples)} {made}")
     for reason, count in sorted(skipped.items()):
         write_result(f"skipped: {count} ({reason})")
     say(f"examples: {out}")

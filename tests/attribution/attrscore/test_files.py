@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.examples import Example, read_examples, write_examples
+from semqa.attribution.attrscore.examples import read_examples
 from semqa.attribution.attrscore.mapping import map_examples
+from semqa.data.jsonl import write_jsonl
 from semqa.errors import InputError
 
 GENSEARCH = (
@@ -30,22 +30,6 @@ def test_the_released_columns_are_read(tmp_path: Path) -> None:
     # What pandas makes of an empty query is none.
     assert (second.query, second.claim(), second.label) == ("", "It was 1942.", "Contradictory")
     assert second.where == f"{file}:4"
-
-
-@pytest.mark.parametrize("name", ["e.csv", "e.jsonl"])
-def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
-    examples = [
-        Example(
-            "a", "Who?", 'Ann, "the" builder', "Built by Ann.", "Attributable", {"made": "as is"}
-        ),
-        Example("b", "", "Bob", "Nothing.", None),
-    ]
-    write_examples(tmp_path / name, examples)
-    again = read_examples(tmp_path / name)
-    assert [each.to_dict() for each in again] == [each.to_dict() for each in examples]
-    first = (tmp_path / name).read_bytes()
-    write_examples(tmp_path / name, again)
-    assert (tmp_path / name).read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -72,7 +56,7 @@ A, C, E = "Attributable", "Contradictory", "Extrapolatory"
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_jsonl(path, rows)
     return path
 
 
@@ -97,7 +81,6 @@ def test_each_spelling_has_its_label_as_in_appendix_a4(
     assert [each.label for each in examples] == list(spelled.values())
     assert [each.answer for each in examples] == [f"c{word}" for word in spelled]
     assert [each.reference for each in examples] == [f"r{word}" for word in spelled]
-    assert examples[0].how == {"made": f"mapped from {task}", "label": next(iter(spelled))}
     assert not skipped
 
 
