@@ -57,8 +57,7 @@ def invalid_field(row: Row, field: str, rule: str) -> InputError:
 def describe_judge(judge: Judge) -> dict[str, Any]:
     """Return the description of a judge for a record."""
     found: dict[str, Any] = {"name": judge.name, "identity": judge.identity}
-    unparsed = getattr(judge, "unparsed", 0)
-    return found | ({"unparsed": unparsed} if unparsed else {})
+    return found | ({"unparsed": judge.unparsed} if judge.unparsed else {})
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -70,8 +69,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Write a record atomically, with one line for each of its ``rows``."""
     head = encode_row({name: value for name, value in record.items() if name != "rows"})
     rows = b",\n".join(encode_row(row).rstrip(b"\n") for row in record["rows"])
-    comma = b"" if head == b"{}\n" else b", "
-    write_atomic(path, [head.removesuffix(b"}\n"), comma, b'"rows": [\n', rows, b"\n]}\n"])
+    write_atomic(path, [head.removesuffix(b"}\n"), b', "rows": [\n', rows, b"\n]}\n"])
 
 
 def read_record(path: Path | str, kind: str) -> Record:

@@ -22,8 +22,7 @@ from semqa.attribution.citations.scores import (
     dr_score,
     score_pair,
 )
-from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, Judge, TolerantJudge
-from semqa.attribution.judges.base import require_ability
+from semqa.attribution.judges import Judge, TolerantJudge
 from semqa.bench.plan import Item
 from semqa.bench.record import Record
 from semqa.bench.results import RESAMPLES, SEED, score_item
@@ -49,19 +48,18 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
         {"id": record.id, "prediction": record.prediction} for record in records
     ]
     tolerant = TolerantJudge(judge)
-    if "entailment" in tolerant.abilities:
-        entails = require_ability(judge, "entailment")
-        _judge_support(items, records, entails, tolerant, summary, rows)
-    if "answer" in tolerant.abilities:
+    if "entailment" in judge.abilities:
+        _judge_support(items, records, judge, tolerant, summary, rows)
+    if "answer" in judge.abilities:
         _judge_readings(items, records, tolerant, summary, rows)
-    summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": tolerant.too_long}
+    summary |= {"unparsed": judge.unparsed, "too_long": tolerant.too_long}
     return Judged(summary, rows)
 
 
 def _judge_support(
     items: Sequence[Item],
     records: Sequence[Record],
-    judge: EntailmentJudge,
+    judge: Judge,
     tolerant: TolerantJudge,
     summary: dict[str, object],
     rows: list[dict[str, object]],
@@ -117,7 +115,7 @@ def _judge_readings(
 
 
 def _read_answers(
-    items: Sequence[Item], records: Sequence[Record], judge: AnsweringJudge
+    items: Sequence[Item], records: Sequence[Record], judge: Judge
 ) -> list[DisambigScores]:
     """Have a judge extract the short answers from each answer, without marks and citations.
 

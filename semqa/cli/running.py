@@ -249,11 +249,9 @@ def open_named_judge(
             if each.name in typed:
                 raise InputError(f"needs {needs}.", field=each.name)
         return None
-    from semqa.attribution.judges.base import abilities_of, require_ability
-
     opened = options.open()
-    if not (reads and "answer" in abilities_of(opened)):
-        require_ability(opened, "entailment")
+    if not (reads and "answer" in opened.abilities):
+        opened.require("entailment")
     return opened
 
 

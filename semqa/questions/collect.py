@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from semqa.attribution.judges import create_judge
-from semqa.attribution.judges.base import require_ability
 from semqa.bench.folder import pretty
 from semqa.data.files import display_name, write_atomic
 from semqa.data.jsonl import Row, encode_row, read_as, read_object
@@ -27,10 +26,9 @@ from semqa.questions import paq
 from semqa.questions.ambigqa import find_candidates
 from semqa.questions.documents import propose
 from semqa.questions.filters import (
-    Filtered,
-    Task,
     check_judges,
     counts_of,
+    create_judge_once,
     filter_again,
     filter_questions,
     other_numbers,
@@ -194,9 +192,8 @@ def collect_documents(
         ask: specification of the judge that asks the questions.
     """
     check_judges(plan.rules)
-    device = {"device": plan.rules.device}
-    asking = require_ability(create_judge(ask, device), "ask")
-    answering = require_ability(create_judge(plan.rules.qa, device), "answer")
+    asking = create_judge_once(ask, plan.rules.device, "ask")
+    answering = create_judge_once(plan.rules.qa, plan.rules.device, "answer")
     run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
     with open_folder(plan.out, run, {}) as steps:
         if done := read_counts(plan.out):
@@ -242,7 +239,8 @@ def _filter(
     """Filter the candidates in blocks."""
     database = steps.database
     (total,) = database.execute("SELECT COUNT(*) FROM candidate").fetchone()
-    size = BLOCK if plan.workers is None else BLOCK * WINDOW
+    workers = plan.workers
+    size = BLOCK if workers is None else BLOCK * WINDOW
 
     def work(place: int | None) -> Iterator[Done]:
         at = place or 0
@@ -257,12 +255,9 @@ def _filter(
                     found.append(question)
                     counts["found.answers"] += len(question.answers)
             counts["found.questions"] += len(found)
-            tasks = [Task(plan.rules, found[at : at + BLOCK]) for at in range(0, len(found), BLOCK)]
-            done: Sequence[Filtered]
-            if plan.workers is None:
-                done = [filter_questions(task) for task in tasks]
-            else:
-                done = plan.workers.map(filter_questions, tasks)
+            blocks = [found[n : n + BLOCK] for n in range(0, len(found), BLOCK)]
+            judge = partial(filter_questions, plan.rules)
+            done = list(map(judge, blocks)) if workers is None else workers.map(judge, blocks)
             insert = "INSERT INTO filtered (question, row) VALUES (?, ?)"
             for block in done:
                 counts.update(block.counts)

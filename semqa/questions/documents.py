@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from sqlite3 import Connection
 
-from semqa.attribution.judges import AnsweringJudge, AskingJudge, Reading
+from semqa.attribution.judges import Judge, Reading
 from semqa.attribution.q2.spans import RuleSpans
 from semqa.attribution.sentences import split_sentences
 from semqa.documents import Document, split
@@ -44,8 +44,8 @@ _SENTENCE = re.compile(r"(?:[#>*-]+ +)?(?:\(?[0-9]+(?:\.[0-9]+)*[.)]? +)?([A-Z][
 def propose(
     database: Connection,
     collection: Collection,
-    asking: AskingJudge,
-    answering: AnsweringJudge,
+    asking: Judge,
+    answering: Judge,
     place: int | None,
 ) -> Iterator[Done]:
     """Write the questions that several documents seem to answer to the table ``candidate``."""
@@ -65,7 +65,7 @@ def propose(
         yield Done(done, counts, done)
 
 
-def _ask(document: Document, asking: AskingJudge) -> Iterator[tuple[str, PassageAnswer]]:
+def _ask(document: Document, asking: Judge) -> Iterator[tuple[str, PassageAnswer]]:
     """Yield the distinct questions of a document, each with the answer and its passage."""
     finder = RuleSpans()
     title = document.title or document.name
@@ -117,7 +117,7 @@ def _answers_elsewhere(
     name: str,
     question: str,
     answer: PassageAnswer,
-    answering: AnsweringJudge,
+    answering: Judge,
 ) -> list[PassageAnswer]:
     """Return answers of the same kind from passages of other documents."""
     found = [each for each in collection.search(question, SEARCH_RESULTS) if each.name != name]

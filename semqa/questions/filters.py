@@ -27,15 +27,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from semqa.attribution.judges import (
-    AnsweringJudge,
-    EntailmentJudge,
+    Judge,
     Pair,
     Reading,
     Span,
     create_judge,
     unless_too_long,
 )
-from semqa.attribution.judges.base import TooLongError, require_ability
+from semqa.attribution.judges.base import Ability, TooLongError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.records import CollectedQuestion, PassageAnswer
 
@@ -44,29 +43,18 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=4)
-def _answering(spec: str, device: str | None) -> AnsweringJudge:
-    judge: AnsweringJudge = require_ability(create_judge(spec, {"device": device}), "answer")
-    return judge
-
-
-@lru_cache(maxsize=4)
-def _entailing(spec: str, device: str | None) -> EntailmentJudge:
-    judge: EntailmentJudge = require_ability(create_judge(spec, {"device": device}), "entailment")
+def create_judge_once(spec: str, device: str | None, ability: Ability) -> Judge:
+    """Create a judge that has an ability, or return the one created before."""
+    judge = create_judge(spec, {"device": device})
+    judge.require(ability)
     return judge
 
 
 def check_judges(rules: Rules) -> None:
     """Create the judges, to detect invalid names before reading any input."""
-    _answering(rules.qa, rules.device)
+    create_judge_once(rules.qa, rules.device, "answer")
     if rules.equivalence != "none":
-        _entailing(rules.equivalence, rules.device)
-
-
-class Task(NamedTuple):
-    """A block of questions to filter, in this process or by a worker."""
-
-    rules: Rules
-    questions: Sequence[CollectedQuestion]
+        create_judge_once(rules.equivalence, rules.device, "entailment")
 
 
 class Filtered(NamedTuple):
@@ -80,9 +68,8 @@ class Filtered(NamedTuple):
     counts: dict[str, int]
 
 
-def filter_questions(task: Task) -> Filtered:
+def filter_questions(rules: Rules, found: Sequence[CollectedQuestion]) -> Filtered:
     """Apply all filters to a block of questions, with one batch per judge."""
-    rules, found = task.rules, [*task.questions]
     counts: Counter[str] = Counter()
 
     def after(name: str, questions: Iterable[CollectedQuestion]) -> list[CollectedQuestion]:
@@ -91,9 +78,9 @@ def filter_questions(task: Task) -> Filtered:
         counts[f"{name}.answers"] += sum(len(each.answers) for each in left)
         return left
 
-    found = after("length", (_with(each, _within_length(each.answers, rules)) for each in found))
-    found = after("scored", _scored(found, rules))
-    return Filtered(_finish(found, rules, after), dict(counts))
+    short = after("length", (_with(each, _within_length(each.answers, rules)) for each in found))
+    scored = after("scored", _scored(short, rules))
+    return Filtered(_finish(scored, rules, after), dict(counts))
 
 
 def filter_again(question: CollectedQuestion, rules: Rules) -> CollectedQuestion:
@@ -135,7 +122,7 @@ def has_several_answers(answers: Sequence[PassageAnswer]) -> bool:
 
 
 def _scored(questions: Sequence[CollectedQuestion], rules: Rules) -> list[CollectedQuestion]:
-    judge = _answering(rules.qa, rules.device)
+    judge = create_judge_once(rules.qa, rules.device, "answer")
     # The score depends on the question and passage only, not on the answer.
     readings = list(
         dict.fromkeys(
@@ -273,7 +260,7 @@ def _in(pairs: set[frozenset[str]]) -> Callable[[str, str], bool]:
 
 def _equivalent(questions: Sequence[CollectedQuestion], rules: Rules) -> list[set[frozenset[str]]]:
     """Return the pairs of answers that a judge finds equivalent, for each question."""
-    judge = _entailing(rules.equivalence, rules.device)
+    judge = create_judge_once(rules.equivalence, rules.device, "entailment")
     asked: dict[tuple[int, frozenset[str]], tuple[Pair, Pair]] = {}
     for number, each in enumerate(questions):
         for at, one in enumerate(each.answers):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semqa.attribution.judges import Entailment, Pair, Reading, Span, TooLongError
+from semqa.attribution.judges import Entailment, Judge, Pair, Reading, Span, TooLongError
 
 LABELS = {
     "entailment": Entailment(0.8, 0.1, 0.1),
@@ -14,7 +14,7 @@ LABELS = {
 }
 
 
-class FakeJudge:
+class FakeJudge(Judge):
     """Judges each input by a function; it has the abilities that it is given functions for.
 
     Args:
@@ -38,8 +38,11 @@ class FakeJudge:
         given = {"entailment": entailment, "answer": answer, "ask": ask, "complete": complete}
         self._judge: dict[str, Any] = {name: each for name, each in given.items() if each}
         self._too_long = too_long
-        self.abilities = frozenset(self._judge)
         self.asked: list[Any] = []
+
+    @property
+    def abilities(self) -> frozenset[Any]:
+        return frozenset(self._judge)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         return list(self._all("entailment", pairs))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from semqa.data.quotesum import read_quotesum
-from semqa.questions.filters import Task, filter_questions
+from semqa.questions.filters import filter_questions
 from semqa.questions.records import CollectedQuestion, PassageAnswer
 from semqa.questions.rules import AmbigqaRules, Rules
 from semqa.questions.similar import similar_pairs
@@ -38,7 +38,7 @@ def test_most_approved_questions_pass(origin: str, rules: Rules, share: float) -
         for question in read_quotesum(DEV)
         if question.origin == origin
     ]
-    left = filter_questions(Task(rules, approved)).questions
+    left = filter_questions(rules, approved).questions
     assert len(left) >= share * len(approved) > 5
 
 

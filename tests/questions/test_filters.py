@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.filters import (
-    Task,
     few_edits,
     filter_questions,
     has_several_answers,
@@ -87,7 +86,7 @@ def test_an_answer_that_has_one_passage_gets_it() -> None:
 @given(st.lists(questions, max_size=4), st.booleans())
 def test_what_is_left_passes_all_rules(given_: list[CollectedQuestion], per_page: bool) -> None:
     rules = Rules(least_words=3, most_words=25, one_per_page=per_page, most_sources=3)
-    left, counts = filter_questions(Task(rules, given_))
+    left, counts = filter_questions(rules, given_)
     by_id = {id(each): each for each in given_}
     assert len(left) <= len(by_id)
     for question in left:
@@ -135,7 +134,7 @@ def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
         "The bridge was built by or in?",
         (PassageAnswer(one, "A", passages[0]), PassageAnswer(other, "B", passages[1])),
     )
-    left = filter_questions(Task(Rules(least_words=1, least_score=0.0), [question])).questions
+    left = filter_questions(Rules(least_words=1, least_score=0.0), [question]).questions
     assert bool(left) is not same
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from semqa.attribution.citations.reading import CitedSentence, cited_sentences, premise
 from semqa.attribution.judges.base import (
     Entailment,
-    EntailmentJudge,
+    Judge,
     Pair,
     TooLongError,
     unless_too_long,
@@ -133,7 +133,7 @@ class AnswerCheck:
 
 def check_answers(
     answers: Sequence[CheckInput],
-    judge: EntailmentJudge,
+    judge: Judge,
     *,
     margin: float = MARGIN,
     with_question: bool = True,

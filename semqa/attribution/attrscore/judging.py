@@ -25,14 +25,10 @@ from semqa.attribution.attrscore.examples import (
 )
 from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
 from semqa.attribution.judges import (
-    CompletingJudge,
     Entailment,
-    EntailmentJudge,
     Judge,
     Pair,
     TooLongError,
-    abilities_of,
-    require_ability,
     unless_too_long,
 )
 from semqa.attribution.judges.replies import verdict_schema
@@ -164,13 +160,13 @@ class Judged:
 
 def uses_prompts(judge: Judge, *, prompted: bool = False) -> bool:
     """Return whether to ask a judge with prompts: if it completes them or if `prompted`."""
-    prompts = prompted or "complete" in abilities_of(judge)
-    require_ability(judge, "complete" if prompts else "entailment")
+    prompts = prompted or "complete" in judge.abilities
+    judge.require("complete" if prompts else "entailment")
     return prompts
 
 
 def judge_by_prompt(
-    judge: CompletingJudge,
+    judge: Judge,
     examples: Sequence[Example],
     prompt: AttrPrompt,
     *,
@@ -197,7 +193,7 @@ def judge_by_prompt(
 
 
 def judge_by_entailment(
-    judge: EntailmentJudge, examples: Sequence[Example], *, with_query: bool = True
+    judge: Judge, examples: Sequence[Example], *, with_query: bool = True
 ) -> list[Judged]:
     """Judge whether each reference entails its claim; the most probable relation is the label.
 

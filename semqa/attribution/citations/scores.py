@@ -31,7 +31,7 @@ from typing import Any
 
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
 from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences, premise
-from semqa.attribution.judges.base import AnsweringJudge, Entailment, EntailmentJudge, Pair, Reading
+from semqa.attribution.judges.base import Entailment, Judge, Pair, Reading
 from semqa.attribution.sentences import split_sentences
 from semqa.extras import require
 from semqa.metrics.bootstrap import mean_with_interval
@@ -131,13 +131,13 @@ class CitationScores:
         }
 
 
-def citation_scores(answer: QuotedAnswer, judge: EntailmentJudge) -> CitationScores:
+def citation_scores(answer: QuotedAnswer, judge: Judge) -> CitationScores:
     """Score one quoted answer, where each quote, verified or not, cites its source.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
-        >>> from semqa.attribution.judges import Entailment
-        >>> class Contains:
+        >>> from semqa.attribution.judges import Entailment, Judge
+        >>> class Contains(Judge):
         ...     name = identity = "contains"
         ...     def entailment(self, pairs):
         ...         return [Entailment(*((1, 0, 0) if h[:4] in p else (0, 1, 0))) for p, h in pairs]
@@ -153,7 +153,7 @@ def citation_scores(answer: QuotedAnswer, judge: EntailmentJudge) -> CitationSco
 
 def score_citations(
     answers: Sequence[CitedAnswer],
-    judge: EntailmentJudge,
+    judge: Judge,
     *,
     at_most: int | None = None,
     official: bool = False,
@@ -309,7 +309,7 @@ class DisambigScores:
 
 
 def disambig_scores(
-    examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool = False
+    examples: Sequence[AnswerExample], judge: Judge, *, official: bool = False
 ) -> list[DisambigScores]:
     """Score answers together; with `official`, remove citations like ALCE's eval.py."""
     # Like eval.py, replace an empty answer with a space, because models reject empty passages.
@@ -354,7 +354,7 @@ DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str
 
 def citation_rows(
     examples: Sequence[AnswerExample],
-    judge: EntailmentJudge,
+    judge: Judge,
     *,
     at_most: int | None = None,
     official: bool = False,
@@ -369,7 +369,7 @@ def citation_rows(
 
 
 def disambig_rows(
-    examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool
+    examples: Sequence[AnswerExample], judge: Judge, *, official: bool
 ) -> list[dict[str, Any]]:
     """Return one row per answer: Disambig-F1, short answers, ROUGE-L and word count."""
     rows = []

@@ -6,39 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from semqa.attribution.judges.base import (
-    AnsweringJudge,
-    AskingJudge,
-    CompletingJudge,
     Entailment,
-    EntailmentJudge,
     Judge,
     Pair,
     Reading,
     Span,
     TooLongError,
-    abilities_of,
-    require_ability,
     unless_too_long,
 )
 from semqa.attribution.judges.cached import CachedJudge, TolerantJudge
 from semqa.errors import InputError
 
 __all__ = [
-    "AnsweringJudge",
-    "AskingJudge",
     "CachedJudge",
-    "CompletingJudge",
     "Entailment",
-    "EntailmentJudge",
     "Judge",
     "Pair",
     "Reading",
     "Span",
     "TolerantJudge",
     "TooLongError",
-    "abilities_of",
     "create_judge",
-    "require_ability",
     "unless_too_long",
 ]
 

@@ -1,4 +1,4 @@
-"""Protocols of judges. A judge supports one or more of four tasks.
+"""The base class of judges. A judge supports one or more of four tasks.
 
 Each method takes a batch of inputs and returns one result per input, in order. Judges are
 deterministic: the result of an input does not depend on its batch, so results can be cached by
@@ -8,7 +8,7 @@ content. (A language model that samples is as deterministic as its engine is wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from semqa.errors import InputError
 
@@ -62,57 +62,6 @@ class Span(NamedTuple):
     score: float
 
 
-class Judge(Protocol):
-    """The attributes that all judges have.
-
-    Attributes:
-        name: the specification that creates this judge again, such as ``lexical``.
-        identity: the kind of judge, its models with content digests, and its settings; part of
-            cache keys.
-    """
-
-    name: str
-    identity: str
-
-
-class EntailmentJudge(Judge, Protocol):
-    """A judge that decides whether one text follows from another."""
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
-        ...
-
-
-class AnsweringJudge(Judge, Protocol):
-    """A judge that answers questions with a span of a passage."""
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None if the passage has no answer."""
-        ...
-
-
-class AskingJudge(Judge, Protocol):
-    """A judge that generates questions."""
-
-    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return at most `count` questions for each (answer, passage) pair, best first."""
-        ...
-
-
-class CompletingJudge(Judge, Protocol):
-    """A judge that completes prompts."""
-
-    def complete(
-        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
-    ) -> list[str]:
-        """Complete each prompt; a judge that does not support JSON schemas ignores the schema."""
-        ...
-
-
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
-
-
 Ability = Literal["entailment", "answer", "ask", "complete"]
 _ABILITIES: dict[Ability, tuple[str, str]] = {
     "entailment": ("judge entailment", "lexical, engine:SPEC or transformers:nli=MODEL"),
@@ -123,19 +72,69 @@ _ABILITIES: dict[Ability, tuple[str, str]] = {
 """For each ability: its description in errors, and judges that have it."""
 
 
-def abilities_of(judge: Judge) -> frozenset[Ability]:
-    """Return the ``abilities`` of a judge; without that attribute, they follow from its methods."""
-    own = frozenset(ability for ability in _ABILITIES if hasattr(judge, ability))
-    abilities: frozenset[Ability] = getattr(judge, "abilities", own)
-    return abilities
+class Judge:
+    """Base class of judges, each of which overrides the methods of its abilities.
+
+    Attributes:
+        name: the specification that creates this judge again, such as ``lexical``.
+        identity: the kind of judge, its models with content digests, and its settings; part of
+            cache keys.
+    """
+
+    name: str
+    identity: str
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """The tasks that this judge supports."""
+        kind = type(self)
+        return frozenset(
+            each for each in _ABILITIES if getattr(kind, each) is not getattr(Judge, each)
+        )
+
+    def require(self, *abilities: Ability) -> None:
+        """Raise `InputError` if the judge lacks an ability."""
+        for ability in abilities:
+            if ability not in self.abilities:
+                task, others = _ABILITIES[ability]
+                raise InputError(f"The judge {self.name} cannot {task}.", hint=f"Choose {others}.")
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
+        raise NotImplementedError
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None if the passage has no answer."""
+        raise NotImplementedError
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return at most `count` questions for each (answer, passage) pair, best first."""
+        raise NotImplementedError
+
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Complete each prompt; a judge that does not support JSON schemas ignores the schema."""
+        raise NotImplementedError
+
+    @property
+    def unparsed(self) -> int:
+        """The number of replies of a language model that could not be parsed so far."""
+        return 0
+
+    def through(self, complete: Callable[..., list[str]]) -> Judge | None:  # noqa: ARG002
+        """Return this judge with replies from another source, such as a cache.
+
+        Judges that parse no replies return None.
+        """
+        return None
+
+    def close(self) -> None:
+        """Release models and files; does nothing unless overridden."""
 
 
-def require_ability(judge: Judge, ability: Ability) -> Any:
-    """Return the judge, or raise `InputError` if it lacks an ability."""
-    if ability not in abilities_of(judge):
-        task, alternatives = _ABILITIES[ability]
-        raise InputError(f"The judge {judge.name} cannot {task}.", hint=f"Choose {alternatives}.")
-    return judge
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 class TooLongError(InputError):

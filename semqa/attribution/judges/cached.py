@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from semqa.attribution.judges.base import (
     Ability,
@@ -26,14 +26,10 @@ from semqa.attribution.judges.base import (
     Schema,
     Span,
     TooLongError,
-    abilities_of,
     unless_too_long,
 )
 from semqa.data.files import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
-
-if TYPE_CHECKING:
-    from semqa.attribution.judges.engine import EngineJudge
 
 FILE_NAME = "judgements.sqlite3"
 """Name of the cache file in a folder."""
@@ -51,7 +47,7 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 
-class CachedJudge:
+class CachedJudge(Judge):
     """A judge with a cache: only inputs that are not in the cache reach the wrapped judge.
 
     Equal inputs are judged once. Results are written in one transaction per `chunk` inputs, so a
@@ -76,13 +72,12 @@ class CachedJudge:
         self._chunk = chunk
         file = None if path is None else Path(path)
         self._store = _Store(file / FILE_NAME if file is not None and file.is_dir() else file)
-        through: Callable[..., EngineJudge] | None = getattr(judge, "through", None)
-        self._model = None if through is None else through(self.complete)
+        self._model = judge.through(self.complete)
 
     @property
     def abilities(self) -> frozenset[Ability]:
         """The abilities of the wrapped judge."""
-        return abilities_of(self.judge)
+        return self.judge.abilities
 
     @property
     def on_disk(self) -> bool:
@@ -92,52 +87,50 @@ class CachedJudge:
     @property
     def unparsed(self) -> int:
         """Number of unparsed replies of a language model; 0 for other judges."""
-        return int(getattr(self._model or self.judge, "unparsed", 0))
+        return (self._model or self.judge).unparsed
 
     def close(self) -> None:
         """Close the file and the wrapped judge."""
         self._store.close()
-        close: Any = getattr(self.judge, "close", None)
-        if close is not None:
-            close()
+        self.judge.close()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""
-        judge: Any = self.judge
         if self._model is not None:
             return self._model.entailment(pairs)
-        found = self._all("entailment", {}, pairs, judge.entailment)
+        found = self._all("entailment", {}, pairs, self.judge.entailment)
         return [Entailment(*each) for each in found]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         """Return the span that answers each question, or None."""
-        judge: Any = self.judge
         if self._model is not None:
             return self._model.answer(readings)
 
         def places(batch: Sequence[Reading]) -> list[object]:
             """Leave out the text, because it can be sliced from the passage."""
-            return [span and [span.start, span.end, span.score] for span in judge.answer(batch)]
+            return [
+                span and [span.start, span.end, span.score] for span in self.judge.answer(batch)
+            ]
 
         found = zip(readings, self._all("answer", {}, readings, places), strict=True)
         return [place and Span(one.passage[place[0] : place[1]], *place) for one, place in found]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return at most `count` questions for each (answer, passage) pair, best first."""
-        judge: Any = self.judge
         if self._model is not None:
             return self._model.ask(readings, count=count)
-        return self._all("ask", {"count": count}, readings, lambda b: judge.ask(b, count=count))
+        return self._all(
+            "ask", {"count": count}, readings, lambda b: self.judge.ask(b, count=count)
+        )
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
         """Complete each prompt."""
-        judge: Any = self.judge
         options: dict[str, Any] = {"max_new_tokens": max_new_tokens}
         if schema is not None:
             options["schema"] = schema
-        return self._all("complete", options, prompts, lambda b: judge.complete(b, **options))
+        return self._all("complete", options, prompts, lambda b: self.judge.complete(b, **options))
 
     def _all(
         self,
@@ -173,7 +166,7 @@ class CachedJudge:
 _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
-class TolerantJudge:
+class TolerantJudge(Judge):
     """A judge that counts inputs that are too long instead of raising `TooLongError`.
 
     Such a pair is neutral, such a reading has no answer, and such a prompt gets an empty reply. Use
@@ -183,12 +176,12 @@ class TolerantJudge:
     def __init__(self, judge: Judge) -> None:
         self.name, self.identity = judge.name, judge.identity
         self.too_long = 0
-        self._judge: Any = judge
+        self._judge = judge
 
     @property
     def abilities(self) -> frozenset[Ability]:
         """The abilities of the wrapped judge."""
-        return abilities_of(self._judge)
+        return self._judge.abilities
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return the relation of each hypothesis to its premise."""

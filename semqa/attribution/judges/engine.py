@@ -10,7 +10,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from semqa.attribution.judges.base import Entailment, Pair, Reading, Schema, Span, TooLongError
+from semqa.attribution.judges.base import (
+    Entailment,
+    Judge,
+    Pair,
+    Reading,
+    Schema,
+    Span,
+    TooLongError,
+)
 from semqa.attribution.judges.replies import (
     read_questions,
     read_relation,
@@ -48,7 +56,7 @@ _UNPARSED = Entailment(0.49, 0.51, 0.0)
 """Neutral, with a probability near enough to one half to count as unclear."""
 
 
-class EngineJudge:
+class EngineJudge(Judge):
     """A judge that parses the replies of a language model.
 
     Its verdicts have no probability: entailment is 1 or 0. If the endpoint supports JSON schemas,
@@ -60,6 +68,8 @@ class EngineJudge:
         complete: replaces the engine, for example with a cache; has the signature of the method
             `complete`.
     """
+
+    unparsed = 0
 
     def __init__(
         self,
@@ -81,7 +91,6 @@ class EngineJudge:
         self.name = name or f"engine:{engine.name}"
         digests = ",".join(self._prompts[kind].sha256[:16] for kind in sorted(self._prompts))
         self.identity = f"{identity};prompts={digests}"
-        self.unparsed = 0
 
     @classmethod
     def create(
@@ -125,7 +134,7 @@ class EngineJudge:
         )
 
     def through(self, complete: Callable[..., list[str]]) -> EngineJudge:
-        """Return the same judge with replies from another source, such as a cache."""
+        """Return this judge with replies from another source, such as a cache."""
         return EngineJudge(*self._given, sample=self._sample, name=self.name, complete=complete)
 
     def close(self) -> None:

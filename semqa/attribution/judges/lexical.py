@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from semqa.attribution.judges.base import Entailment, Pair, Reading, Span
+from semqa.attribution.judges.base import Entailment, Judge, Pair, Reading, Span
 from semqa.attribution.sentences import sentence_ranges, split_sentences
 
 _WORD = re.compile(
@@ -147,7 +147,7 @@ _SAME_TOPIC = 0.7
 only one of them, or a different number, is then a contradiction."""
 
 
-class LexicalJudge:
+class LexicalJudge(Judge):
     """A judge that only compares words: deterministic, fast (microseconds) and weak.
 
     Entailment is a logistic function of the share of the hypothesis's stemmed content words that

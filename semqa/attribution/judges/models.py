@@ -32,6 +32,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from semqa.attribution.judges.base import (
     Ability,
     Entailment,
+    Judge,
     Pair,
     Reading,
     Relation,
@@ -688,7 +689,7 @@ _VERSION = 1
 """Increase this when the same models give different results."""
 
 
-class TransformersJudge:
+class TransformersJudge(Judge):
     """A judge with any of three models: entailment, question answering and question generation.
 
     `models` has a folder or a name on the Hub for each part. Calls are serialized, for threads.
@@ -709,7 +710,11 @@ class TransformersJudge:
                 self._part(part)  # download the model
             digests.append(f"{part}={model_digest(model)}")
         self.identity = f"transformers/{_VERSION}:{','.join(digests)};{settings.identity()}"
-        self.abilities: frozenset[Ability] = frozenset(_ABILITIES[part] for part in self._models)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """The abilities of its models."""
+        return frozenset(_ABILITIES[part] for part in self._models)
 
     def close(self) -> None:
         """Release the models."""

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from semqa.attribution.judges.base import (
-    EntailmentJudge,
+    Judge,
     Pair,
     TooLongError,
-    require_ability,
     unless_too_long,
 )
 from semqa.attribution.q2.responses import Response, entailment_score
@@ -149,7 +148,7 @@ def baseline_scores(
     name: str,
     responses: Sequence[Response],
     *,
-    judge: Any = None,
+    judge: Judge | None = None,
     bertscore: BertScore | None = None,
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
@@ -167,11 +166,14 @@ def baseline_scores(
     if name == "bertscore":
         score = (bertscore or BertScore()).scores
     elif name == "nli":
-        entails: EntailmentJudge = require_ability(judge, "entailment")
+        if judge is None:
+            raise ValueError("The baseline nli needs a judge.")
+        judge.require("entailment")
+        entailment = judge.entailment
 
         def score(part: Sequence[Response]) -> Sequence[float | None]:
             pairs = [end_to_end_pair(each, official=official) for each in part]
-            judged = unless_too_long(entails.entailment, pairs)
+            judged = unless_too_long(entailment, pairs)
             return [None if isinstance(e, TooLongError) else entailment_score(e) for e in judged]
 
     else:

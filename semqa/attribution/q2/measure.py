@@ -15,13 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from semqa.attribution.judges.base import (
-    EntailmentJudge,
     Judge,
     Pair,
     Reading,
     Span,
     TooLongError,
-    require_ability,
     unless_too_long,
 )
 from semqa.attribution.q2.baselines import end_to_end_pair
@@ -42,7 +40,7 @@ from semqa.errors import InputError
 from semqa.metrics.statistics import CONFIDENCE
 
 
-def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> list[ResponseScore]:
+def compare_answers(scores: Sequence[ResponseScore], judge: Judge) -> list[ResponseScore]:
     """Add the entailment that scores need, in one batch.
 
     If a pair is too long for the judge, its response stays unscored.
@@ -110,9 +108,8 @@ class Q2:
 
     def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self._asking = require_ability(judge, "ask")
-        self._answering = require_ability(judge, "answer")
-        self._entails = require_ability(judge, "entailment")
+        judge.require("ask", "answer", "entailment")
+        self._judge = judge
         self.finder = finder
 
     def score(
@@ -140,7 +137,7 @@ class Q2:
             ResponseScore(response, tuple(tried), official=self.settings.official, spans=len(found))
             for response, tried, found in zip(responses, questions, spans, strict=True)
         ]
-        return compare_answers(scores, self._entails)
+        return compare_answers(scores, self._judge)
 
     def _spans(self, response: Response) -> list[str]:
         """Return the spans to ask about, without duplicates unless `Settings.official`."""
@@ -157,7 +154,7 @@ class Q2:
     ) -> list[_SpanQuestions]:
         owned_spans = [(owner, span) for owner, found in enumerate(spans) for span in found]
         asked = unless_too_long(
-            lambda pairs: self._asking.ask(pairs, count=self.settings.beams),
+            lambda pairs: self._judge.ask(pairs, count=self.settings.beams),
             [(span, responses[owner].text) for owner, span in owned_spans],
         )
         items = []
@@ -177,7 +174,7 @@ class Q2:
         """Answer questions from their own response, best first, until each span has a valid one."""
         while batch := [(item, text) for item in items if (text := self._next(item)) is not None]:
             answers = unless_too_long(
-                self._answering.answer,
+                self._judge.answer,
                 [Reading(text, responses[item.owner].text) for item, text in batch],
             )
             for (item, text), answer in zip(batch, answers, strict=True):
@@ -211,7 +208,7 @@ class Q2:
         """Answer the valid questions, which are the last ones of their spans."""
         valid = [item for item in items if item.tried and item.tried[-1].valid]
         answers = unless_too_long(
-            self._answering.answer,
+            self._judge.answer,
             [Reading(item.tried[-1].text, responses[item.owner].knowledge) for item in valid],
         )
         for item, answer in zip(valid, answers, strict=True):

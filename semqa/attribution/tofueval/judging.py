@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.attribution.judges import Pair, TooLongError, require_ability, unless_too_long
+from semqa.attribution.judges import Pair, TooLongError, unless_too_long
 from semqa.attribution.judges.base import Judge
 from semqa.attribution.judges.replies import read_consistency, read_rating, verdict_schema
 from semqa.attribution.prompts import JudgePrompt
@@ -92,14 +92,15 @@ def judge_texts(
         )
     if method == "entailment":
         pairs = [Pair(documents[each.key.doc_id], each.text) for each in texts]
-        judged = unless_too_long(require_ability(judge, "entailment").entailment, pairs)
+        judge.require("entailment")
+        judged = unless_too_long(judge.entailment, pairs)
         return [
             Judgement(each, None)
             if isinstance(found, TooLongError)
             else Judgement(each, not found.entailed, found.entailment)
             for each, found in zip(texts, judged, strict=True)
         ]
-    model = require_ability(judge, "complete")
+    judge.require("complete")
     prompt = prompt or JudgePrompt.load(PROMPTS[method])
     schema = None
     if prompt.name == PROMPTS[method]:  # a user's prompt may request another format
@@ -114,7 +115,7 @@ def judge_texts(
         for each in texts
     ]
     replies = unless_too_long(
-        lambda some: model.complete(some, max_new_tokens=_TOKENS[method], schema=schema), filled
+        lambda some: judge.complete(some, max_new_tokens=_TOKENS[method], schema=schema), filled
     )
     judgements = []
     for each, reply in zip(texts, replies, strict=True):
@@ -215,9 +216,9 @@ def judge_coverage(
     summaries: Sequence[Judged], points: Mapping[SummaryKey, Sequence[str]], judge: Judge
 ) -> list[tuple[bool, ...]]:
     """Judge which key points each summary entails."""
-    entails = require_ability(judge, "entailment")
+    judge.require("entailment")
     pairs = [Pair(each.text, point) for each in summaries for point in points[each.key]]
-    found = iter(entails.entailment(pairs) if pairs else ())
+    found = iter(judge.entailment(pairs) if pairs else ())
     return [tuple(next(found).entailed for _ in points[each.key]) for each in summaries]
 
 
@@ -248,10 +249,10 @@ def rate_relevance(
 
     `prompt` replaces the default prompt; it gets ``topic`` and ``text``.
     """
-    model = require_ability(judge, "complete")
+    judge.require("complete")
     prompt = prompt or JudgePrompt.load("tofueval-relevance")
     filled = [prompt.fill(topic=each.key.topic, text=each.text) for each in summaries]
-    return [(read_rating(reply), reply) for reply in model.complete(filled, max_new_tokens=16)]
+    return [(read_rating(reply), reply) for reply in judge.complete(filled, max_new_tokens=16)]
 
 
 def mean_relevance(ratings: Iterable[float | None]) -> Statistic:

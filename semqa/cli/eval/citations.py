@@ -81,7 +81,6 @@ def auto_ais(
     again: judgements are cached.
     """
     from semqa.attribution.ais.auto import CheckInput, check_answers, summarise_checks
-    from semqa.attribution.judges import require_ability
     from semqa.attribution.records import describe_judge, versions
 
     check_files(out, file, references)
@@ -98,8 +97,8 @@ def auto_ais(
         except InputError as error:  # too many marks
             raise InputError(f"answer {one.key}: {error}") from error
     with judging(ctx, "judging", prompt) as judge:
-        entails = require_ability(judge, "entailment")
-        checks = check_answers(answers, entails, margin=margin, with_question=question)
+        judge.require("entailment")
+        checks = check_answers(answers, judge, margin=margin, with_question=question)
     record: dict[str, Any] = {
         "kind": "auto-ais",
         "results": summarise_checks(checks, seed=seed),
@@ -292,11 +291,12 @@ def _tolerant(
     ctx: typer.Context, ability: Ability, settings: Mapping[str, object]
 ) -> Iterator[tuple[TolerantJudge, dict[str, Any]]]:
     """Yield the judge while the block runs, and a record that describes it at the end."""
-    from semqa.attribution.judges import TolerantJudge, require_ability
+    from semqa.attribution.judges import TolerantJudge
     from semqa.attribution.records import describe_judge, versions
 
     with judging(ctx, "judging") as judge:
-        tolerant = TolerantJudge(require_ability(judge, ability))
+        judge.require(ability)
+        tolerant = TolerantJudge(judge)
         record: dict[str, Any] = {"config": {}, "versions": versions("numpy", "rapidfuzz")}
         yield tolerant, record
     described = describe_judge(judge)

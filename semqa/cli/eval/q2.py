@@ -232,7 +232,6 @@ def _measure(
     files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
 ) -> Q2 | None:
     """Return the measure, or None for a file of steps, which already has the questions."""
-    from semqa.attribution.judges import require_ability
     from semqa.attribution.q2 import Q2, create_span_finder
 
     if all(file.kind != "steps" for file in files):
@@ -241,7 +240,7 @@ def _measure(
         raise InputError(
             f"A file with steps of the released code must be the only file, got {len(files)} files."
         )
-    require_ability(judge, "entailment")
+    judge.require("entailment")
     return None
 
 

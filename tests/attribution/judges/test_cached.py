@@ -15,6 +15,7 @@ import pytest
 from semqa.attribution.judges import (
     CachedJudge,
     Entailment,
+    Judge,
     Pair,
     Reading,
     Span,
@@ -27,7 +28,7 @@ from tests.attribution.fake_judge import FakeJudge
 PAIRS = [Pair(f"premise {number}", "hypothesis") for number in range(10)]
 
 
-class Counting:
+class Counting(Judge):
     """A judge that tells how often it was asked what."""
 
     def __init__(self, identity: str = "counting", fail_at: int | None = None) -> None:
@@ -93,9 +94,9 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
 SLOW = """
 import sys, time
 from pathlib import Path
-from semqa.attribution.judges import CachedJudge, Entailment, Pair
+from semqa.attribution.judges import CachedJudge, Entailment, Judge, Pair
 
-class Slow:
+class Slow(Judge):
     name = identity = "slow"
     def entailment(self, pairs):
         time.sleep(0.01)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.judges import Pair
+from semqa.attribution.judges import Judge, Pair
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.baselines import baseline_scores
 from semqa.attribution.q2.responses import TOO_LONG
@@ -74,7 +74,7 @@ def test_what_is_too_long_costs_itself_alone() -> None:
 
 
 def test_judges_that_lack_something() -> None:
-    class Nothing:
+    class Nothing(Judge):
         name = identity = "nothing"
 
     with pytest.raises(InputError, match=r"cannot ask questions"):

@@ -10,7 +10,7 @@ from statistics import fmean
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.judges import Entailment, Pair, Reading, Span
+from semqa.attribution.judges import Entailment, Judge, Pair, Reading, Span
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.spans import InformativeSpan
 from tests.attribution.fake_judge import LABELS
@@ -19,7 +19,7 @@ WORDS = ("the", "in", "old", "bridge", "Ann", "a")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 
 
-class DrawnJudge:
+class DrawnJudge(Judge):
     """Has an opinion of everything: what a seed makes of the words."""
 
     name = identity = "drawn"
