@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,24 +86,22 @@ def csv_of(file: InputFile) -> CsvFile:
     )
 
 
-def columns_of(
-    header: Sequence[str], name: str, rename: Callable[[str], str] = str.strip
-) -> dict[str, int]:
+def columns_of(header: Sequence[str], name: str) -> dict[str, int]:
     """Return the places of columns by name, without unnamed ones, such as the index of pandas."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(header):
-        if (column := rename(cell)) in columns:
+        if (column := cell.strip()) in columns:
             raise InputError(f"The column {shown(cell)} is duplicated.", where=f"{name}:1")
         if column:
             columns[column] = place
     return columns
 
 
-def table_rows(file: CsvFile, columns: Mapping[str, int] | None = None) -> list[Row]:
-    """Return the records of a file as rows, with its named columns or those given."""
-    known = columns_of(file.header, file.name) if columns is None else columns
+def table_rows(file: CsvFile) -> list[Row]:
+    """Return the records of a file as rows, with its named columns."""
+    columns = columns_of(file.header, file.name)
     return [
-        Row(record.where, {name: record.cells[place] for name, place in known.items()})
+        Row(record.where, {name: record.cells[place] for name, place in columns.items()})
         for record in file.records
     ]
 

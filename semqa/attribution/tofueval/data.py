@@ -22,11 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from semqa.attribution.records import invalid_field
-from semqa.data.csv_rows import columns_of, read_csv, table_rows
-from semqa.data.jsonl import Row, as_row, describe, read_json, read_rows, shown
+from semqa.attribution.records import invalid_field, read_table
+from semqa.data.jsonl import Row, as_row, describe, read_json, shown
 from semqa.errors import InputError
 
 
@@ -125,7 +124,7 @@ class AnnotatedSentence:
 
 
 def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
-    """Read annotated sentences from CSV files; ``-`` is standard input."""
+    """Read annotated sentences from CSV files."""
     found = []
     for path in paths:
         stem = PurePath(path).stem.casefold()
@@ -156,21 +155,24 @@ def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
 def read_columns(
     path: Path | str, required: Sequence[str], aliases: Mapping[str, str]
 ) -> list[Row]:
-    """Return the rows of a CSV file, with column names in lower case and aliases resolved."""
+    """Return the rows of a table, with column names in lower case and aliases resolved.
 
-    def rename(header: str) -> str:
-        name = header.strip().casefold()
-        return aliases.get(name, name)
-
-    file = read_csv(path)
-    columns = columns_of(file.header, file.name, rename)
-    missing = [name for name in required if name not in columns]
-    if missing:
-        raise InputError(
-            f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, file.header))}.",
-            where=f"{file.name}:1",
-        )
-    return table_rows(file, columns)
+    If a row has several aliases of a column, the first one counts.
+    """
+    rows = []
+    for row in read_table(path):
+        fields: dict[str, Any] = {}
+        for header, value in row.fields.items():
+            name = header.strip().casefold()
+            fields.setdefault(aliases.get(name, name), value)
+        missing = [name for name in required if name not in fields]
+        if missing:
+            raise InputError(
+                f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, row.fields))}.",
+                where=row.where,
+            )
+        rows.append(Row(row.where, fields))
+    return rows
 
 
 def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
@@ -259,12 +261,8 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
     found: dict[str, str] = {}
     aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
-        table = PurePath(path).suffix.lower() == ".csv"
-        rows = read_columns(path, ("doc_id", "source"), aliases) if table else read_rows(path)
-        for row in rows:
-            # If a row has several aliases of a field, the first one counts.
-            named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}
-            doc_id, text = (Row(row.where, named).text(name) for name in ("doc_id", "source"))
+        for row in read_columns(path, ("doc_id", "source"), aliases):
+            doc_id, text = row.text("doc_id"), row.text("source")
             if not doc_id.strip() or not text.strip():
                 message = f"The document {shown(doc_id)} has no id or no text."
                 raise InputError(message, where=row.where)
