@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgement", "Model", "Trees", "blend", "judge", "load_models", "select"]
 
-SHARE = 0.4
-"""Minimum probability of a quoted unit relative to the best one; 0.5 is nearly as good."""
+SHARE = 0.45
+"""Minimum probability of a quoted unit relative to the best one; 0.4 and 0.5 are nearly as good."""
 
 MOST = 10
 """Maximum number of quoted units, not counting context."""

@@ -61,7 +61,7 @@ def test_the_classifier_is_a_judge(
     classifier: tuple[Path, dict[str, Any]], data: tuple[list[Example], list[Example]]
 ) -> None:
     judge = create_judge(f"transformers:nli={classifier[0] / 'model'}", {"device": "cpu"})
-    judged = judge_by_entailment(judge, data[1])  # type: ignore[arg-type]
+    judged = judge_by_entailment(judge, data[1])
     assert [each.label for each in judged] == [each.label for each in data[1]]
 
 
@@ -80,7 +80,7 @@ def test_a_seq2seq_model_learns_the_label_words(
     assert record["kind"] == "seq2seq"
     assert record["best"]["micro_f1"] == 1
     judge = create_judge(f"engine:transformers:{tmp_path / 'out/model'}", {"device": "cpu"})
-    judged = judge_by_prompt(judge, data[1], AttrPrompt.create("attribution"))  # type: ignore[arg-type]
+    judged = judge_by_prompt(judge, data[1], AttrPrompt.create("attribution"))
     assert [each.output for each in judged] == [each.label for each in data[1]]
 
 

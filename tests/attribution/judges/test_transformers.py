@@ -235,7 +235,7 @@ def test_models_are_loaded_when_they_are_needed(models: Path, tmp_path: Path) ->
     changed = create_judge(f"transformers:nli={folder}")
     assert changed.identity != judge.identity
     with pytest.raises(InputError, match="cannot be loaded"):
-        changed.entailment(PAIRS)  # type: ignore[attr-defined]
+        changed.entailment(PAIRS)
 
 
 def test_a_model_that_was_not_trained_for_it_is_refused(models: Path) -> None:
