@@ -1154,7 +1154,7 @@ def test_a_list_below_a_heading_is_completed() -> None:
     [
         ("What does a tour cost?", True),
         ("How long does a tour take?", False),
-        ("How long is the mill closed?", True),
+        ("How long will the mill be closed?", True),
         ("What is the phone number of the mill?", False),
         ("What is the phone number of the bank?", False),
         ("When is there scaffolding at the quay?", True),
@@ -1228,8 +1228,11 @@ def test_a_paraphrased_question_is_answered_by_meaning() -> None:
 def test_a_question_on_the_subject_that_has_no_answer() -> None:
     text = f"{CONTRACT}\n## 5. Parking\n\nCars are parked behind the hall. The gate is locked at 23:00.\n"
     sources = [Source(text)]
-    assert engine(TUNED_ENCODER).attempt("How many parking spaces are there?", sources) is None
-    assert engine(TUNED_ENCODER).attempt("When is the gate locked?", sources) is not None
+    padded = engine(TUNED_ENCODER).attempt("How many parking spaces are there?", sources)
+    assert padded is None or not has_tick(padded)
+    answer = engine(TUNED_ENCODER).attempt("When is the gate locked?", sources)
+    assert answer is not None
+    assert has_tick(answer)
 
 
 def test_the_same_sentence_is_quoted_once() -> None:

@@ -152,7 +152,7 @@ def _limits(found: Match, row: int) -> _Band | None:
     if any(word in words for word in _DOWNWARDS):
         most = math.nextafter(least, -math.inf) if before in _BEYOND else least
         return _Band(-math.inf, most, low.sign, kind)
-    return _Band(least, least, low.sign, kind) if low.sign or kind else None
+    return _Band(least, least, low.sign, kind)
 
 
 def _amount(sign: str, number: str, word: str | None) -> _Amount:

@@ -35,8 +35,8 @@ MOST = 10
 ELSEWHERE = 0.05
 """Factor of the probability of units about something else than the question names."""
 
-DIRECT, BESIDE = 0.95, 0.4
-"""Probability of a unit that answers by its form, and factor of the others beside it."""
+DIRECT, BESIDE = (0.85, 0.95), 0.4
+"""Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
         factors = np.full(len(chances), BESIDE)
         factors[others] = 1.0
         chances, relevance = factors * chances, factors * relevance
-        chances[direct] = relevance[direct] = DIRECT
+        chances[direct], relevance[direct] = DIRECT
     if direct or int(chances.argmax()) in fitting or model.unanswerable is None:
         return Judgement(chances, relevance, model.least)
     features = answerable_features(found, chances, select(chances))
