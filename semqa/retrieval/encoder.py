@@ -86,10 +86,12 @@ class EmbeddingCache:
 
 def _read(table: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
     found: dict[bytes, NDArray[np.float32]] = {}
+    table.execute("BEGIN")  # otherwise each query locks the file
     for key in dict.fromkeys(keys):
         row = table.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
         if row is not None:
             found[key] = np.frombuffer(row[0], dtype="<f4")
+    table.commit()
     return found
 
 
