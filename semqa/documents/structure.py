@@ -901,13 +901,14 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
     code = _code_lines(lines)
     block: list[_Line] = []
     at, comment = 0, False
+    closed = max((n for n, line in enumerate(lines) if "-->" in line), default=-1)
     for number, line in enumerate(lines):
         is_code = number in code
         boxed = None if is_code else _BOXED.fullmatch(line)
         start, content = (at + boxed.start(1), boxed[1]) if boxed else (at, line)
         if not is_code and (quoted := _QUOTED.match(line)):
             start, content = at + quoted.end(), line[quoted.end() :]
-        if not is_code and (_COMMENT.match(content) or comment):
+        if not is_code and number <= closed and (comment or _COMMENT.match(content)):
             comment = "-->" not in content  # a comment of Markdown, which is not displayed
             content = ""
         is_break = not content.strip() or (_is_rule(content) and not block)

@@ -122,6 +122,7 @@ def test_signs_that_class_names_tell_are_written() -> None:
         "<span class=sr-only>Not included:</span> Calls",
         "<label><input type=checkbox><span class=checkmark></span>Blue</label>",
         '<span class="no-margin"></span>Plain',
+        'Oak <a href="#"><i class="fa-times"></i></a>',
     )
     found = _page(f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>")
     assert found.split("\n") == [
@@ -130,6 +131,7 @@ def test_signs_that_class_names_tell_are_written() -> None:
         "- Not included: Calls",
         "- ☐ Blue",
         "- Plain",
+        "- Oak",
     ]
 
 

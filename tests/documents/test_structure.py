@@ -665,6 +665,8 @@ def test_a_row_of_names_below_merged_cells_is_a_header() -> None:
 def test_comments_of_markdown_are_no_text() -> None:
     text = "One.\n<!-- The fee\nis 5. -->\nTwo.\n\n<!-- Old. -->\n\n```\n<!-- code -->\n```"
     assert [said for _, said in units(text)] == ["One.", "Two.", "<!-- code -->"]
+    unclosed = "One.\n\n<!-- The fee is 5.\n\nTwo."
+    assert "Two." in [said for _, said in units(unclosed)]
 
 
 def test_a_sentence_in_brackets_is_no_lead_in() -> None:

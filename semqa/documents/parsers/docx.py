@@ -135,14 +135,16 @@ def parse_docx(name: str, data: bytes, limits: Limits) -> Parsed:
 
 def _edges(document: Any, etree: Any, parser: Any) -> Iterator[Any]:
     """Yield the headers and footers that are shown, such as letterheads and dates of versions."""
+    shown: dict[str, None] = {}
     for section in document.element.body.iter(f"{_W}sectPr"):
         kinds = ["default"] if section.find(f"{_W}titlePg") is None else ["default", "first"]
         for each in section.iter(f"{_W}headerReference", f"{_W}footerReference"):
-            if (
-                each.get(f"{_W}type") in kinds
-                and (key := each.get(f"{_R}id")) in document.part.rels
-            ):
-                yield etree.fromstring(document.part.rels[key].target_part.blob, parser)
+            if each.get(f"{_W}type") in kinds:
+                shown[each.get(f"{_R}id")] = None
+    for key in filter(document.part.rels.__contains__, shown):
+        relation = document.part.rels[key]
+        if not relation.is_external:
+            yield etree.fromstring(relation.target_part.blob, parser)
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:

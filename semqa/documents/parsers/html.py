@@ -669,11 +669,13 @@ def _write_signs(root: Any) -> None:
             each.tail = f" {sign} {each.tail or ''}"
     written = None
     for each in root.iter("i", "img", "span", "svg"):
-        within = next(each.iterancestors("li", "td", "th", "dd"), None)
+        within = next(each.iterancestors("a", "button", "li", "td", "th", "dd"), None)
         names = [each.get("class", ""), each.get("data-icon", "")]
         if "material-" in names[0]:  # a font whose words are pictures
             names[0], each.text = each.text or "", None
-        if within is None or written in each.iterancestors() or _is_longer(each, 0):
+        if within is None or within.tag in ("a", "button"):  # "close" removes the item
+            continue
+        if written in each.iterancestors() or _is_longer(each, 0):
             continue
         names += [use.get(key, "") for use in each.iter("use", "img") for key in _LINKED]
         if within.tag == "li":  # a cell shows its label
