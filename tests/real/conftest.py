@@ -76,7 +76,8 @@ def answers(
 
 def _answer(engine: list[str], folder: Path) -> list[Answered]:
     sources = [Source(**json.loads(line)) for line in PASSAGES.read_text("utf-8").splitlines()]
-    printed = _run(folder, "answer", ASKED[0], "--sources", PASSAGES, "--json", *engine)
+    options = ("--sources", PASSAGES, "--shots", "0", "--json")
+    printed = _run(folder, "answer", ASKED[0], *options, *engine)
     return [_read(ASKED[0], sources, json.loads(printed))]
 
 
@@ -85,9 +86,7 @@ def _bench(engine: list[str], folder: Path) -> list[Answered]:
     data = folder / "questions.jsonl"
     # The first question is that of `_answer`.
     data.write_text("".join(line for line in lines if "EXAMPLE_1" not in line), "utf-8")
-    # The default five examples would make the prompt three times as long.
-    options = ("--data", data, "--shots", "1", "--out", folder / "run")
-    _run(folder, "bench", "quotesum", *options, *engine)
+    _run(folder, "bench", "quotesum", "--data", data, "--shots", "1", "--out", folder / "run", *engine)
     lines = (folder / "run" / "examples.jsonl").read_text("utf-8").splitlines()
     records = {record["qid"]: record for record in map(json.loads, lines)}
     return [
@@ -110,7 +109,8 @@ def _serve(engine: list[str], folder: Path) -> list[Answered]:
 def _run(folder: Path, *args: str | Path) -> str:
     done = subprocess.run(
         _command(*args),
-        env=_environment(folder),
+        # vLLM starts sooner without a process of its own; `serve` gives it one, as usual.
+        env=_environment(folder) | {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"},
         capture_output=True,
         encoding="utf-8",
         timeout=PATIENCE,
