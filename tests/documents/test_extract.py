@@ -1239,6 +1239,24 @@ def test_a_table_of_a_pdf_needs_no_upright_rules() -> None:
     ]
 
 
+def test_a_heading_above_a_table_with_rules_between_rows_is_none_of_its_cells() -> None:
+    rows = [("Drug", "How much", "When"), ("Iron", r"5 \(two", "with a")]
+    rows += [("", r"tablets\)", "meal"), ("Zinc", "8", "at night")]
+    rules = (f"{left} {y} 100 0.7 re f" for y in (700, 684, 656, 640) for left in (70, 170, 270))
+    found = drawn_pdf(
+        *[*rules, written(72, 704, "After your knee replacement")],
+        *placed(rows, (688, 674, 660, 644)),
+    )
+    assert found.split("\n") == [
+        "After your knee replacement",
+        "",
+        "| Drug | How much | When |",
+        "| --- | --- | --- |",
+        "| Iron | 5 (two tablets) | with a meal |",
+        "| Zinc | 8 | at night |",
+    ]
+
+
 def test_a_row_of_several_lines_is_one_where_other_rows_are_ruled() -> None:
     rows = [("Waste", "Where", "Collected"), ("Glass", "Bin", "Friday"), ("Paper", "Bin", "Monday")]
     last = [("Chairs and", "Book with", "Costs up"), ("tables", "the town", "to 38")]

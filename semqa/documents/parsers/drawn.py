@@ -72,7 +72,15 @@ class _Text:
 class Table:
     """A table whose cells are parted by rules; its cells are filled with the letters in them."""
 
-    def __init__(self, across: Sequence[Box], upright: Sequence[Box]) -> None:
+    def __init__(
+        self, across: Sequence[Box], upright: Sequence[Box], first_rule: float | None = None
+    ) -> None:
+        """Make a table of rules.
+
+        Args:
+            first_rule: the height of the first rule if a header may stand above it.
+        """
+        self.first_rule = first_rule
         rules = [*across, *upright]
         self._xs = _places([e for box in across for e in (box.left, box.right)], upright, 0)
         self._ys = _places([e for box in upright for e in (box.bottom, box.top)], across, 1)
@@ -99,6 +107,14 @@ class Table:
         """Whether a place is in the table."""
         left, bottom, right, top = self.box
         return left - 1 <= x <= right + 1 and bottom <= y <= top
+
+    def column(self, x: float) -> int:
+        """Return the number of the column at a place; -1 if it is beside the table."""
+        return _band(self._xs, x) if self.box.left - 1 <= x <= self.box.right + 1 else -1
+
+    def without_header(self, top: float) -> Table:
+        """Return the table without what is above its first rule."""
+        return Table(self._across, [box._replace(top=top) for box in self._upright])
 
     def write(self, x: float, y: float, text: str) -> None:
         """Add a part of a line to the cell at a place."""
@@ -151,8 +167,7 @@ class Table:
             texts, roots = [joined, *texts[2:]], roots[1:]
         least = _MIN_FILLED if len(roots) <= _FEW_ROWS else 1.0
         unruled = [self._unruled(row, least) if i else [] for i, row in enumerate(roots)]
-        wrapped = len(roots) > _FEW_ROWS and any(map(_is_wrapped, unruled))
-        if wrapped or 2 * sum(map(bool, unruled)) < len(roots) - 1:
+        if any(map(_is_wrapped, unruled)) or 2 * sum(map(bool, unruled)) < len(roots) - 1:
             unruled = [[]] * len(roots)  # where others are ruled, several lines are one row
         texts = [some for rows, text in zip(unruled, texts, strict=True) for some in rows or [text]]
         used = [c for c in range(count) if any(row[c] for row in texts)]
@@ -249,7 +264,12 @@ def _covers(box: Box, place: float, axis: int) -> bool:
 def _is_wrapped(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a cell goes on in the row below, as in "Kept bees," and "founded the school"."""
     return any(
-        bool(above) and (above[-1] in "-–" or (above[0].isupper() and below[:1].islower()))
+        bool(above)
+        and (
+            above[-1] in "-–"
+            or (above[0].isupper() and below[:1].islower())
+            or above.count("(") > above.count(")")
+        )
         for row, after in pairwise(rows)
         for above, below in zip(row, after, strict=True)
     )
@@ -463,7 +483,8 @@ def _lined_tables(across: Sequence[Box]) -> Iterator[Table]:
         heights = [above[0].bottom - below[0].bottom for above, below in pairwise(table)]
         if heights:
             # The header may have no rule above it.
-            top, bottom = table[0][0].bottom + min(heights), table[-1][0].bottom
+            first, bottom = table[0][0].bottom, table[-1][0].bottom
+            top = first + min(heights)
             places = [table[0][0].left, *(box.right for box in table[0])]
             lying = [box for line in table for box in line]
-            yield Table(lying, [Box(place, bottom, place, top) for place in places])
+            yield Table(lying, [Box(place, bottom, place, top) for place in places], first)

@@ -133,6 +133,13 @@ def page_lines(
             lines.append([])
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
+    tables = [
+        table
+        if table.first_rule is None or _has_header(table, table.first_rule, lines)
+        else table.without_header(table.first_rule)
+        for table in tables
+    ]
+    tables = [table for table in tables if table.is_grid]
     ordered = list(_by_column(_with_fields(_with_initials(_with_rest(lines)), fields)))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
@@ -151,6 +158,21 @@ def page_lines(
         for table in tables:
             table.end_line()
     return found
+
+
+def _has_header(table: Table, first_rule: float, lines: Iterable[Sequence[_Letter]]) -> bool:
+    """Whether there are whole words in several columns of a table above its first rule."""
+    columns: set[int] = set()
+    for line in lines:
+        for is_space, some in groupby(line, key=lambda each: each.text.isspace()):
+            word = list(some)
+            above = any(e.place > first_rule and table.has(e.left, e.place) for e in word)
+            if above and not is_space:
+                places = {table.column(each.left) for each in word}
+                if len(places) > 1:
+                    return False
+                columns |= places
+    return len(columns) > 1
 
 
 def _without_struck(line: list[_Letter], rules: Sequence[Box]) -> list[_Letter]:
