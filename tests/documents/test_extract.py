@@ -1378,6 +1378,29 @@ def test_names_beside_values_of_a_pdf_are_rows_without_a_header() -> None:
     ]
 
 
+def test_columns_of_a_pdf_may_be_near_and_begin_below_the_first_row() -> None:
+    found = drawn_pdf(
+        *[written(126, 700, "Basic"), written(200, 700, "Flex"), written(72, 685, "Deposit")],
+        *[written(126, 685, "60 per"), written(126, 672, "person"), written(200, 685, "Less 90")],
+        written(244, 690, "1", 7),
+        *[written(72, 655, "Lounge"), written(126, 655, "32"), written(200, 655, "40")],
+        *[written(72, 640, "Meal"), written(126, 640, "9"), written(200, 640, "12")],
+    )
+    assert found.split("\n") == [
+        "| | Basic | Flex |",
+        "| --- | --- | --- |",
+        "| Deposit | 60 per person | Less 90¹ |",
+        "| Lounge | 32 | 40 |",
+        "| Meal | 9 | 12 |",
+    ]
+
+
+def test_a_header_without_rules_belongs_to_the_table_below_it() -> None:
+    rows = [("", "Basic", "Flex"), ("Bag", "35", "0"), ("Change", "60", "0")]
+    found = drawn_pdf(grid([70, 170, 270, 370], [680, 660, 640]), *placed(rows, (685, 664, 644)))
+    assert found.split("\n")[0] == "| | Basic | Flex |"
+
+
 def test_a_wrapped_cell_does_not_end_a_table_of_aligned_lines() -> None:
     rows = [("Button", "Press once", "Hold"), ("Fan", "High or", "Turns off")]
     found = drawn_pdf(

@@ -112,9 +112,16 @@ class Table:
         """Return the number of the column at a place; -1 if it is beside the table."""
         return _band(self._xs, x) if self.box.left - 1 <= x <= self.box.right + 1 else -1
 
-    def without_header(self, top: float) -> Table:
-        """Return the table without what is above its first rule."""
-        return Table(self._across, [box._replace(top=top) for box in self._upright])
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self._xs) - 1
+
+    def with_top(self, top: float) -> Table:
+        """Return the table with another upper edge."""
+        reach = self.box.top - _NEAR
+        upright = [box._replace(top=top) if box.top > reach else box for box in self._upright]
+        return Table(self._across, upright)
 
     def write(self, x: float, y: float, text: str) -> None:
         """Add a part of a line to the cell at a place."""

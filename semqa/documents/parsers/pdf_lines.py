@@ -35,9 +35,12 @@ _MAX_INITIALS = 5
 SAME_PLACE = 2.0
 """Distance in points at which two lines of a column may begin."""
 
-_COLUMN_GAP, _ROW_PITCH, _LINE_PITCH = 1.8, 3.0, 2.2
-"""Minimum distance between letters in two columns, and maximum ones between rows of several cells and
+_COLUMN_GAP, _WIDE_GAP, _ROW_PITCH, _LINE_PITCH = 1.5, 1.8, 3.0, 2.2
+"""Minimum distances between letters in two columns, and in prose that is not justified, and maximum ones between rows of several cells and
 to a line of one cell, in font sizes; those of letters are in half points."""
+
+_NARROW_LETTERS, _NARROW_LETTER = ".,:;'|!()[]fijlrt", 0.25
+"""Letters that are not about half as wide as high, and by how much less, in font sizes."""
 
 _MAX_COLUMNS, _LONGEST_NAME = 30, 40
 _NUMBER_GAP = 0.6
@@ -60,6 +63,9 @@ _MARK = re.compile(r"[-−–+]?\d{1,2}|[*†‡§]{1,2}")
 
 _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
 """What stands before the mark of a note, but not before an exponent."""
+
+_NUMBER = re.compile(rf"\(?\w{{1,4}}[.)]|[-–*{BULLETS}]")
+"""The number or bullet of an item, before a gap."""
 
 _BEFORE_CENTS = re.compile(r"\d[.,]$")
 
@@ -133,14 +139,10 @@ def page_lines(
             lines.append([])
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
-    tables = [
-        table
-        if table.first_rule is None or _has_header(table, table.first_rule, lines)
-        else table.without_header(table.first_rule)
-        for table in tables
-    ]
-    tables = [table for table in tables if table.is_grid]
-    ordered = list(_by_column(_with_fields(_with_initials(_with_rest(lines)), fields)))
+    headed = [_with_header(table, lines) for table in tables]
+    tables = [table for table in headed if table.is_grid]
+    lines = [_with_superscripts(line) for line in _with_initials(_with_rest(lines))]
+    ordered = list(_by_column(_with_fields(lines, fields)))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
     for at, letters in enumerate(ordered):
@@ -160,19 +162,34 @@ def page_lines(
     return found
 
 
-def _has_header(table: Table, first_rule: float, lines: Iterable[Sequence[_Letter]]) -> bool:
-    """Whether there are whole words in several columns of a table above its first rule."""
-    columns: set[int] = set()
+def _with_header(table: Table, lines: Sequence[Sequence[_Letter]]) -> Table:
+    """Return a table with what stands above its first rule, if that is its header and only then."""
+    first_rule, columns = table.first_rule, range(table.width)
+    if first_rule is not None:
+        words = list(_words_above(table, first_rule, lines))
+        split = any(len(places) > 1 for places in words)
+        return table.with_top(first_rule) if split or len(set().union(*words)) < 2 else table
+    for line in lines:
+        cells, shown = _cells(line), _shown(line)
+        above = shown[0].place - table.box.top if shown else 0.0
+        if len(cells) > 1 and 0 < above < shown[0].size:
+            places = [{table.column(each.left), table.column(each.right)} for each in cells]
+            if places in ([{i} for i in columns], [{i} for i in columns[1:]]):
+                return table.with_top(shown[0].place + shown[0].size / 2)
+    return table
+
+
+def _words_above(
+    table: Table, first_rule: float, lines: Iterable[Sequence[_Letter]]
+) -> Iterator[set[int]]:
+    """Yield the columns of each word above the first rule of a table."""
     for line in lines:
         for is_space, some in groupby(line, key=lambda each: each.text.isspace()):
             word = list(some)
-            above = any(e.place > first_rule and table.has(e.left, e.place) for e in word)
-            if above and not is_space:
-                places = {table.column(each.left) for each in word}
-                if len(places) > 1:
-                    return False
-                columns |= places
-    return len(columns) > 1
+            if not is_space and any(
+                each.place > first_rule and table.has(each.left, each.place) for each in word
+            ):
+                yield {table.column(each.left) for each in word}
 
 
 def _without_struck(line: list[_Letter], rules: Sequence[Box]) -> list[_Letter]:
@@ -212,7 +229,7 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
             and last
             and shown[0].left > last.left
             and (
-                _is_mark(shown, first)
+                _begins_with_mark(shown, line, first)
                 or (last.size < 0.9 * first.size and abs(first.place - shown[0].place) < 1)
             )
         ):
@@ -311,7 +328,48 @@ def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
     return small and _MARK.fullmatch(text) is not None
 
 
-def _is_raised(letter: _Letter, base: _Letter | Line) -> bool:
+def _begins_with_mark(shown: Sequence[_Letter], line: Sequence[_Letter], base: _Letter) -> bool:
+    """Whether a line goes on the one that begins with `base` after a superscript or subscript."""
+    first = dropwhile(lambda each: each.text.isspace(), line)
+    word = list(takewhile(lambda each: not each.text.isspace(), first))
+    rest = shown[len(word) :]
+    return _is_mark(word, base) and (not rest or abs(rest[0].place - base.place) < 1)
+
+
+def _with_superscripts(letters: Sequence[_Letter]) -> list[_Letter]:
+    """Return a line without the marks of notes, and with other raised numbers in superscript."""
+    shown = _shown(letters)
+    if not shown:
+        return list(letters)
+    size = _usual_size(shown)
+    base = next(letter for letter in shown if letter.size == size)
+    bases: list[_Letter] = []  # for each letter, the last one before it that is not small
+    for letter in letters:
+        base = letter if letter.size == size and not letter.text.isspace() else base
+        bases.append(base)
+    line: list[_Letter] = []
+    for raised, some in groupby(zip(letters, bases, strict=True), key=lambda e: _is_raised(*e)):
+        run = [letter for letter, _ in some]
+        mark = "".join(each.text for each in run).strip() if raised else ""
+        text = "".join(each.text for each in line[-_LONGEST_NAME:]) if mark else ""
+        if mark and not (len(mark) > 1 and _BEFORE_CENTS.search(text)):
+            begins = not text and run[-1].text.isspace()  # the mark before the note itself
+            if _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)):
+                run = [
+                    e if e.text.isspace() else e._replace(text="") for e in run
+                ]  # keeps its place
+            else:
+                texts = superscript("".join(each.text for each in run))
+                run = [each._replace(text=text) for each, text in zip(run, texts, strict=True)]
+        line += run
+    return line
+
+
+def _usual_size(shown: Iterable[_Letter]) -> int:
+    return Counter(letter.size for letter in shown).most_common(1)[0][0]
+
+
+def _is_raised(letter: _Letter, base: _Letter) -> bool:
     """Whether a letter is a superscript; places are in points, sizes in half points."""
     return letter.size < 0.9 * base.size and letter.place > base.place + base.size / 10
 
@@ -389,7 +447,7 @@ class _Cell(NamedTuple):
         return self.left < other.right and other.left < self.right
 
 
-def _cells(line: Sequence[_Letter]) -> list[_Cell]:
+def _cells(line: Sequence[_Letter], least: float = _COLUMN_GAP) -> list[_Cell]:
     runs: list[list[_Letter]] = []
     last: _Letter | None = None
     for each in line:
@@ -397,7 +455,8 @@ def _cells(line: Sequence[_Letter]) -> list[_Cell]:
             if runs:
                 runs[-1].append(each)
             continue
-        if last is None or each.left - last.left > _COLUMN_GAP * each.size / 2:
+        narrow = _NARROW_LETTER if last and last.text in _NARROW_LETTERS else 0.0
+        if last is None or each.left - last.left > (least - narrow) * each.size / 2:
             runs.append([])
         runs[-1].append(each)
         last = each
@@ -438,7 +497,10 @@ def _aligned_rows(
         rows = [_Row(_shown(lines[at])[0].place, columns)]
         lowest = lines[at]
         while last < len(lines) and _is_below(lowest, lines[last], tables):
-            placed = _place(_cells(lines[last]), columns)
+            line = _cells(lines[last])
+            if len(rows) == 1 and (wider := _with_columns(rows[0].cells, line)):
+                rows, columns = [rows[0]._replace(cells=wider[0])], wider[1]
+            placed = _place(line, columns)
             if placed is None or not _add_line(rows, _shown(lines[last])[0].place, placed[0]):
                 break
             columns = placed[1]
@@ -457,6 +519,14 @@ def _aligned_rows(
             yield at, (last, texts, headless)
             until = last
         at = last
+
+
+def _with_columns(
+    row: Sequence[_Cell], cells: Sequence[_Cell]
+) -> tuple[list[_Cell], list[_Cell]] | None:
+    """Return a row with columns for cells beside it: a header may have no cell above the names."""
+    new = [cell for cell in cells if not any(map(cell.meets, row))]
+    return _place([cell for cell in row if cell.text], sorted([*row, *new])) if new else None
 
 
 def _in_tables(line: Sequence[_Letter], tables: Sequence[Table]) -> bool:
@@ -559,6 +629,7 @@ def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
         return 2 * len(full) >= len(rows)
     lefts = [row[1].left for row in full]
     labels = all(row[0].text.rstrip().endswith(":") for row in rows)  # lines of their own
+    labels = labels or all(_NUMBER.fullmatch(row[0].text.strip()) for row in rows)
     short = not labels and all(len(row[0].text) <= _LONGEST_NAME for row in rows)
     return len(full) == len(rows) and short and max(lefts) - min(lefts) <= SAME_PLACE
 
@@ -566,7 +637,10 @@ def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
 def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
     """Whether the first of aligned rows is no header: not bold, and not words above numbers."""
     first, *others = rows
-    if all(cell.bold for cell in first) and not all(cell.bold for row in others for cell in row):
+    heads, bodies = (
+        [cell.bold for row in some for cell in row if cell.text] for some in ([first], others)
+    )
+    if all(heads) and not all(bodies):
         return False
     if any(_FIGURE.search(cell.text) for cell in first[1:]):
         return True
@@ -603,21 +677,10 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
     shown = _shown(letters)
     if not shown:
         return Line("".join(letter.text for letter in letters))
-    size = Counter(letter.size for letter in shown).most_common(1)[0][0]
+    size = _usual_size(shown)
     place = next(letter.place for letter in shown if letter.size == size)
     left = shown[0].left
-    text = ""
-    base = Line("", place, size)
-    for raised, some in groupby(letters, key=lambda letter: _is_raised(letter, base)):
-        part = "".join(letter.text for letter in some)
-        mark = part.strip() if raised else ""
-        price = len(mark) > 1 and _BEFORE_CENTS.search(text)
-        begins = not text and part[-1:].isspace()  # the mark before the note itself
-        note = _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)) and not price
-        if note:
-            text += part[len(part.rstrip()) :]
-        else:
-            text += superscript(part) if mark and not price else part
+    text = "".join(letter.text for letter in letters)
     text = text.translate(LIGATURES)
     if any(
         box.right <= left < box.right + size
@@ -641,7 +704,7 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
         left=left,
         right=shown[-1].left + width,
         first=word[-1].left + width - left,
-        gaps=len(_cells(letters)) > 1,
+        gaps=len(_cells(letters, _WIDE_GAP)) > 1,
         number=_number_before_gap(shown),
     )
 
