@@ -151,7 +151,7 @@ _STOP = re.compile(
 _ENCLOSED_END = re.compile(rf"[.!]{_CLOSING}+\Z")
 """The end of a sentence in brackets, quotes or bold."""
 _ABBREVIATION = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|Dept|Mt|Ave|"
+    r"\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|incl|excl|ca|Dept|Mt|Ave|"
     r"op|cit|eds?|Hr|Fr|Ste|Mme|Mlle|MM|Sra|Srta|Sres|Dra|Dña|Uds?|EE|cf|bzw|evtl|ggf|inkl|vgl|zzgl|"
     r"sog|gem|Mio|Mrd|aprox|med|Dipl|Ing|[^\W\d_]\.\s?[^\W\d_]{1,2}|(?![a-z])[^\W\d_])\.$"
 )

@@ -316,13 +316,13 @@ def test_a_line_below_a_heading_is_below_it(above: str) -> None:
 
 def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
-    text += " Use form 2, rev. 03/2025. It is free."
+    text += " Use form 2, rev. 03/2025. It is 9.6p (incl. VAT)."
     assert [text for _, text in units(text)] == [
         "Dr. Ames paid 4.50 at 9 a.m. on 3 May.",
         "See no. 12, e.g. the blue one.",
         "Then he left.",
         "Use form 2, rev. 03/2025.",
-        "It is free.",
+        "It is 9.6p (incl. VAT).",
     ]
 
 
