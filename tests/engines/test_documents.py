@@ -928,6 +928,10 @@ Bring *your own* towels to the sauna.* It is for:
             "What does parking cost?",
             ["Parking costs £5 a day.", "Free for electric cars."],
         ),
+        (
+            "Do assistance dogs stay free?",
+            ["Dogs cost £12 a night.†", "† Assistance dogs stay free."],
+        ),
         ("What do I bring to the sauna?", ["Bring *your own* towels to the sauna.*"]),
     ],
 )

@@ -249,10 +249,13 @@ def needed_by(units: Units, u: int) -> list[int]:
     """Return the units without which a unit is unclear or misleading."""
     found = units.structure.units
     out = []
-    over = found[u].over
-    while over is not None:
-        out.append(over)
-        over = found[over].over
+    marked = _marked(units, u)
+    for each in (u, *marked):
+        over = found[each].over
+        while over is not None:
+            out.append(over)
+            over = found[over].over
+    out += marked
     out += [note for v in (u, *out) for note in _notes(units, v)]
     out += _head_of_message(units, u) + _rows_above(units, u)
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
@@ -288,7 +291,7 @@ def _notes(units: Units, u: int) -> list[int]:
 
     A list with asterisks for bullets has no notes.
     """
-    marks = set(_MARK.findall(_EMPHASIS.sub(r"\2", units.structure.of(u))))
+    marks = _marks(units, u)
     out: list[int] = []
     for v in range(u + 1, len(units.structure.units)) if marks else ():
         note = _NOTE.match(units.structure.of(v))
@@ -299,6 +302,17 @@ def _notes(units: Units, u: int) -> list[int]:
             marks.remove(note[1])
             out.append(v)
     return out
+
+
+def _marks(units: Units, u: int) -> set[str]:
+    return set(_MARK.findall(_EMPHASIS.sub(r"\2", units.structure.of(u))))
+
+
+def _marked(units: Units, note: int) -> list[int]:
+    """Return the unit that a note is about if only one above it has its mark."""
+    mark = _NOTE.match(units.structure.of(note))
+    above = [v for v in range(note) if mark[1] in _marks(units, v)] if mark else []
+    return above if len(above) == 1 and note in _notes(units, above[0]) else []
 
 
 def _rows_above(units: Units, u: int) -> list[int]:
