@@ -1085,7 +1085,7 @@ def test_a_part_without_words_to_search_for_is_answered_or_reported() -> None:
         ("What does a permit for a car with 1,200 g/km cost?", "Over 185 | £210"),
         ("What does a permit for a car with 150 g/km cost for 3 months?", "111 to 185 | £118"),
         ("How much leave is there after 12 months?", "26 weeks to 2 years | 12 weeks"),
-        ("How much leave is there after 3 years?", "Over 2 years | 20 weeks"),
+        ("How much leave is there after three years?", "Over 2 years | 20 weeks"),
         ("How much leave is there after 30 weeks?", "26 weeks to 2 years | 12 weeks"),
         ("How much leave is there after 2 months?", "Under 26 weeks | none"),
     ],

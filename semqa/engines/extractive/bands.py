@@ -19,6 +19,10 @@ __all__ = ["bands"]
 _NUMBER = r"([£$€]?)(\d[\d,]*(?:\.\d+)?)"
 _UNIT = r"(?:[- ]?(?!(?:and|or|to)\b)([a-z%°]+)(?:/\w+)?)?"
 _ASKED = re.compile(rf"(?<![\w.,-]){_NUMBER}(?:[- ]?([a-z%°]+))?", re.IGNORECASE)
+_WORD = re.compile(
+    r"\b(?:(one)|(two)|(three)|(four)|(five)|(six)|(seven)|(eight)|(nine)|(ten)|(eleven)|(twelve))\b",
+    re.IGNORECASE,
+)
 _BAND = re.compile(
     r"(?:(over|above|more than|at least|from|under|below|less than|up to|between) )?"
     rf"{_NUMBER}{_UNIT}(?:(?: ?[–-] ?| to | and ){_NUMBER}{_UNIT})?"
@@ -79,7 +83,8 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         found: the units, compared with the question.
         rows: rows that would be quoted; only their tables are looked at.
     """
-    numbers = islice(_ASKED.finditer(found.question), MOST_NUMBERS)
+    question = _WORD.sub(lambda word: str(word.lastindex), found.question)
+    numbers = islice(_ASKED.finditer(question), MOST_NUMBERS)
     asked = [_amount(*number.groups()) for number in numbers]
     tables = {place for place in (_table(found, row) for row in rows) if asked and place}
     for table in sorted(tables):
