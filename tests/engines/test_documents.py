@@ -847,7 +847,7 @@ def test_the_highest_rank_is_the_lowest_number() -> None:
     ("question", "rows"),
     [
         ("Which mower runs longest?", ["Run"]),
-        ("Which is the cheapest?", ["Price"]),
+        ("Which is the cheapest?", ["Price", "Delivery"]),
         ("Which of the mowers is best for slopes?", []),
         ("Which mower is the quietest?", ["Noise"]),
     ],
@@ -857,6 +857,7 @@ def test_a_row_of_numbers_tells_which_product(question: str, rows: list[str]) ->
         "| Feature | M500 | Clover | X4 |\n| --- | --- | --- | --- |\n| Price | $989 | $649 | $1,899 |\n"
         "| Run time | 110 min | 50 min | 180 min |\n| Noise | 58 dB | 61 dB | 63 dB |\n"
         "| Steepest slope | 35% | 25% | 60%, wet too |\n| App | yes | no | yes |\n"
+        "| Delivery cost | $20 | $0 | $0 |\n"
     )
     found = match(question, [Source(table)])
     texts = [

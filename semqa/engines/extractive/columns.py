@@ -20,6 +20,9 @@ __all__ = ["column_rows"]
 LEAST_ROWS = 3
 """Minimum number of rows of a table from which one is chosen by its number."""
 
+MOST_PRICES = 2
+"""Maximum number of rows of prices, if each product has a column."""
+
 LEAST_TERMS, MOST_ROWS = 2, 12
 """Minimum number of words of a question for values of columns, and maximum number of rows with them."""
 
@@ -125,7 +128,8 @@ def column_rows(found: Match) -> list[int]:
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
     """Return the row with most of the words, if its cells are numbers and no column is only numbers.
 
-    In a comparison with a column for each product, this row says which is the cheapest.
+    In a comparison with a column for each product, this row says which is the cheapest. There may be
+    two, such as those of a price and a fee.
     """
     shared: dict[int, int] = {}
     for _, rows in _tables(found):
@@ -137,7 +141,7 @@ def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
                     shared[row] = said
     most = max(shared.values(), default=0)
     rows_with_most = [row for row, said in shared.items() if said == most]
-    return rows_with_most if len(rows_with_most) == 1 else []
+    return rows_with_most if len(rows_with_most) <= MOST_PRICES else []
 
 
 def _rows_with_values(found: Match) -> list[int]:
