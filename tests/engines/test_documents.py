@@ -22,7 +22,7 @@ from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.bands import bands
 from semqa.engines.extractive.columns import column_rows
-from semqa.engines.extractive.direct import direct_rows, missing_names
+from semqa.engines.extractive.direct import contrary, direct_rows, missing_names
 from semqa.engines.extractive.documents import are_documents, read, write
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
@@ -864,6 +864,17 @@ def test_a_row_of_numbers_tells_which_product(question: str, rows: list[str]) ->
         found.sources[s].texts[u] for s, u in map(found.places.__getitem__, column_rows(found))
     ]
     assert [text.split()[0] for text in texts] == rows
+
+
+def test_a_list_of_what_is_asked_for_is_no_answer_to_what_is_not() -> None:
+    text = (
+        "# Trip\n\nWhat to bring:\n\n- a torch with batteries\n- swimwear and two towels\n\n"
+        "Please leave at home: phones, aerosols and anything with nuts.\n"
+    )
+    source = Source(text)
+    assert contrary(match("What mustn't we bring?", [source])) == [0, 1, 2]
+    assert not contrary(match("What should we bring?", [source]))
+    assert not contrary(match("What must we not leave at home?", [source]))
 
 
 def test_a_row_comes_with_its_section_of_the_table() -> None:

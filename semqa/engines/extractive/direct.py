@@ -14,6 +14,7 @@ from unicodedata import normalize
 import numpy as np
 from rapidfuzz import fuzz, process
 
+from semqa.documents.structure import NEGATES
 from semqa.engines.extractive.columns import column_rows
 from semqa.engines.extractive.lexicon import language_of, stem
 from semqa.engines.extractive.matching import TIME, question_terms, stems_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["ASKS_HOW", "direct_rows", "elsewhere", "missing_names"]
+__all__ = ["ASKS_HOW", "contrary", "direct_rows", "elsewhere", "missing_names"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -275,6 +276,11 @@ def _texts(found: Match) -> list[str]:
     return [found.sources[s].texts[u] for s, u in found.places]
 
 
+_ASKS_WHAT = re.compile(r"\W*(?:what|which)\b", re.IGNORECASE)
+_LISTS_WHAT = re.compile(r"\b(?:what|which)\b|:$", re.IGNORECASE)
+_DENIES = re.compile(rf"n['’]t\b|\bcannot\b|{NEGATES.pattern}", re.IGNORECASE)
+
+
 def elsewhere(found: Match) -> list[int]:
     """Return the rows under headings beside those with a name that the question has.
 
@@ -312,6 +318,24 @@ def elsewhere(found: Match) -> list[int]:
             for text in (*path, found.sources[s].groups[u])
         )
     ]
+
+
+def contrary(found: Match) -> list[int]:
+    """Return lists of the contrary: "What to bring" if a question asks what not to bring.
+
+    All words of the heading or lead-in of such a list are in the question.
+    """
+    if not (_ASKS_WHAT.match(found.question) and _DENIES.search(found.question)):
+        return []
+    asked = set(question_terms(_DENIES.sub(" ", found.question)))
+    listed: set[tuple[int, int | None]] = set()
+    for s, u in found.places:
+        source = found.sources[s]
+        unit, over = source.structure.units[u], ("", *source.above[u])[-1]
+        said = set(stems_of(over)) if unit.kind == "item" and _LISTS_WHAT.search(over) else set()
+        if said and said <= asked and not any(map(_DENIES.search, (over, source.texts[u]))):
+            listed |= {(s, u), (s, unit.over)}
+    return [row for row, place in enumerate(found.places) if place in listed]
 
 
 def _first(text: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.bands import bands
-from semqa.engines.extractive.direct import direct_rows, elsewhere
+from semqa.engines.extractive.direct import contrary, direct_rows, elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -193,7 +193,7 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    others = elsewhere(found)
+    others = elsewhere(found) + contrary(found)
     chances[others], relevance[others] = ELSEWHERE * chances[others], ELSEWHERE * relevance[others]
     fitting = []
     for row, beside in bands(found, select(chances)):
