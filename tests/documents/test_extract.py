@@ -1021,7 +1021,7 @@ def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
         body, related, footnotes=f"<w:footnotes {makers.W}>{notes}</w:footnotes>"
     )
     assert extract("a.docx", data).text == (
-        "Pay goes on.\n\nNot in the first month.\n\nTrains are paid.\n\nNothing refers to it."
+        "Pay goes on.¹\n\n¹ Not in the first month.\n\nTrains are paid.\n\nNothing refers to it."
     )
 
 

@@ -78,6 +78,7 @@ _OTHER_ARCHIVES = (
 _MAX_PARTS = 10_000
 _PARTS = ("numbering", "footnotes", "endnotes")
 _NOTES = (f"{_W}footnote", f"{_W}endnote")
+_REFERENCES = tuple(f"{note}Reference" for note in _NOTES)
 
 _HEADING_STYLE = re.compile(r"heading ([1-9])")
 _PAGE = re.compile(
@@ -123,6 +124,7 @@ def parse_docx(name: str, data: bytes, limits: Limits) -> Parsed:
     text = _Text(etree, document.styles.element, roots.pop("numbering", None))
     for root in roots.values():
         text.add_notes(root)
+    text.number_notes(document.element.body)
     body = text.of(document.element.body)
     title = document.core_properties.title
     if not title or title == _NO_TITLE:
@@ -210,6 +212,14 @@ class _Text:
             if text := self.of(note):
                 self._notes[f"{note.tag}Reference {note.get(f'{_W}id')}"] = text
 
+    def number_notes(self, body: Any) -> None:
+        """Give each note a mark and write it where the body refers to it, unless it has its own mark."""
+        for number, reference in enumerate(body.iter(*_REFERENCES), 1):
+            key = _key_of(reference)
+            if key in self._notes and not reference.get(f"{_W}customMarkFollows"):
+                reference.text = superscript(str(number))
+                self._notes[key] = f"{reference.text} {self._notes[key]}"
+
     def other_notes(self) -> list[str]:
         """Return the notes that nothing refers to."""
         return list(self._notes.values())
@@ -262,8 +272,7 @@ class _Text:
 
     def _notes_of(self, element: Any) -> list[str]:
         """Return the notes that an element refers to, each once."""
-        references = element.iter(*(f"{tag}Reference" for tag in _NOTES)) if self._notes else ()
-        keys = [f"{each.tag} {each.get(f'{_W}id')}" for each in references]
+        keys = map(_key_of, element.iter(*_REFERENCES) if self._notes else ())
         return [self._notes.pop(key) for key in keys if key in self._notes]
 
     def _paragraph(self, element: Any, text: str) -> tuple[str, str]:
@@ -467,8 +476,14 @@ def _is_deleted(element: Any) -> bool:
     return element.tag in _DELETED or (element.tag == f"{_W}r" and _is_marked(element, _UNSAID))
 
 
+def _key_of(reference: Any) -> str:
+    return f"{reference.tag} {reference.get(f'{_W}id')}"
+
+
 def _shown(element: Any) -> str:
     """Return the text of an element itself."""
+    if element.tag in _REFERENCES:
+        return element.text or ""
     if element.tag == f"{_W}t":
         raised = _value([element.getparent().find(f"{_W}rPr")], "vertAlign") == "superscript"
         return superscript(element.text or "") if raised else element.text or ""
