@@ -905,7 +905,7 @@ HOTEL = """# Harbour Hotel
 
 Check-in is from 3 pm.¹ The pool is open daily.² Dogs cost £12 a night.† Parking costs £5 a day.[^p]
 
-¹ Not on Mondays.
+¹ Not on Mondays. Then come at noon.
 ² Closed in January.
 † Assistance dogs stay free.
 
@@ -934,7 +934,10 @@ Bring *your own* towels to the sauna.* It is for:
                 "** From three nights.",
             ],
         ),
-        ("When can I check in?", ["Check-in is from 3 pm.¹", "¹ Not on Mondays."]),
+        (
+            "When can I check in?",
+            ["Check-in is from 3 pm.¹", "¹ Not on Mondays. Then come at noon."],
+        ),
         ("When is the pool open?", ["The pool is open daily.²", "² Closed in January."]),
         (
             "What does parking cost?",
