@@ -1378,6 +1378,22 @@ def test_names_beside_values_of_a_pdf_are_rows_without_a_header() -> None:
     ]
 
 
+def test_names_beside_values_end_before_a_line_that_goes_on_below_its_name() -> None:
+    rows: list[Sequence[str]] = [
+        ("Organiser", "Ada Lund"),
+        ("Place", "Long Meadow, 3 Hill Road"),
+        ("Day", "14 June"),
+    ]
+    rows += [("Music", "yes, until"), ("seven in the evening",)]
+    assert drawn_pdf(*aligned(*rows)).split("\n") == [
+        "| | |",
+        "| --- | --- |",
+        *[f"| {' | '.join(row)} |" for row in rows[:3]],
+        "",
+        "Music yes, until seven in the evening",
+    ]
+
+
 def test_columns_of_a_pdf_may_be_near_and_begin_below_the_first_row() -> None:
     found = drawn_pdf(
         *[written(126, 700, "Basic"), written(200, 700, "Flex"), written(72, 685, "Deposit")],

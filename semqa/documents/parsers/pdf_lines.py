@@ -55,8 +55,8 @@ _HIGHEST_FIELD, _USUAL_SIZE = 20.0, 20
 _MAX_LABELS = 2
 """Lines between two parts of a table without rules."""
 
-_FIGURE = re.compile(r"\d|^[-–—]?$")
-"""A number, or an empty cell."""
+_FIGURE = re.compile(r"\D{,9}\d|[-–—]?$")
+"""The start of an amount, such as "from £9", or an empty cell."""
 
 _MARK = re.compile(r"[-−–+]?\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
@@ -470,8 +470,15 @@ def _cells(line: Sequence[_Letter], least: float = _COLUMN_GAP) -> list[_Cell]:
 
 
 class _Row(NamedTuple):
-    """The height of a row of a table on the page, in points, and its cells, one for each column."""
+    """A row of a table.
 
+    Attributes:
+        line: the index of its first line.
+        place: its height on the page, in points.
+        cells: one for each column.
+    """
+
+    line: int
     place: float
     cells: list[_Cell]
 
@@ -494,19 +501,25 @@ def _aligned_rows(
         if not 1 < len(columns) <= _MAX_COLUMNS or _in_tables(lines[at], tables):
             at = last
             continue
-        rows = [_Row(_shown(lines[at])[0].place, columns)]
+        rows = [_Row(at, _shown(lines[at])[0].place, columns)]
         lowest = lines[at]
         while last < len(lines) and _is_below(lowest, lines[last], tables):
             line = _cells(lines[last])
             if len(rows) == 1 and (wider := _with_columns(rows[0].cells, line)):
                 rows, columns = [rows[0]._replace(cells=wider[0])], wider[1]
             placed = _place(line, columns)
-            if placed is None or not _add_line(rows, _shown(lines[last])[0].place, placed[0]):
+            if placed is None or not _add_line(
+                rows, _Row(last, _shown(lines[last])[0].place, placed[0])
+            ):
                 break
             columns = placed[1]
             if _shown(lines[last])[0].place < _shown(lowest)[0].place:
                 lowest = lines[last]
             last += 1
+        cut = next((i for i, row in enumerate(rows) if not all(c.text for c in row.cells)), 0)
+        cut -= cut and rows[cut].cells[0].text[:1].islower()  # the row above goes on below its name
+        if cut >= MIN_COLUMN and len(columns) == 2:
+            last, rows = rows[cut].line, rows[:cut]
         cells = [row.cells for row in rows]
         goes_on = at - until <= _MAX_LABELS and _are_in_columns(cells, above)
         if goes_on or _is_table(cells):
@@ -546,13 +559,13 @@ def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequenc
     )
 
 
-def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
+def _add_line(rows: list[_Row], line: _Row) -> bool:
     """Add a line to the rows of a table: as a new row, or as the rest of the last one.
 
     The rest of a row begins without a label. If the line above is the rest of a wrapped label, the
     next cell is higher on the page. Return False if the line does not fit.
     """
-    last = rows[-1]
+    last, (_, place, cells) = rows[-1], line
     label = not any(cell.text for cell in last.cells[1:])
     wrapped = label and len(rows) > 1 and abs(rows[-2].place - place) < 1
     if wrapped:
@@ -563,7 +576,7 @@ def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
         if any(here.text and new.text for here, new in zip(last.cells, cells, strict=True)):
             return False
     elif cells[0].text:
-        rows.append(_Row(place, list(cells)))
+        rows.append(line)
         return True
     if wrapped:
         rows.pop()
@@ -572,9 +585,8 @@ def _add_line(rows: list[_Row], place: float, cells: Sequence[_Cell]) -> bool:
 
 
 def _merged(row: _Row, cells: Sequence[_Cell]) -> _Row:
-    return _Row(
-        row.place,
-        [
+    return row._replace(
+        cells=[
             here._replace(text=f"{here.text} {new.text}".strip()) if here.text else new
             for here, new in zip(row.cells, cells, strict=True)
         ],
@@ -631,7 +643,7 @@ def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
     labels = all(row[0].text.rstrip().endswith(":") for row in rows)  # lines of their own
     labels = labels or all(_NUMBER.fullmatch(row[0].text.strip()) for row in rows)
     short = not labels and all(len(row[0].text) <= _LONGEST_NAME for row in rows)
-    return len(full) == len(rows) and short and max(lefts) - min(lefts) <= SAME_PLACE
+    return len(full) == len(rows) and short and max(lefts) - min(lefts) <= 2 * SAME_PLACE
 
 
 def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
@@ -642,10 +654,10 @@ def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
     )
     if all(heads) and not all(bodies):
         return False
-    if any(_FIGURE.search(cell.text) for cell in first[1:]):
+    if any(re.search(r"\d|^[-–—]?$", cell.text) for cell in first[1:]):
         return True
     figures = [
-        sum(_FIGURE.search(row[c].text) is not None for row in others) for c in range(1, len(first))
+        sum(_FIGURE.match(row[c].text) is not None for row in others) for c in range(1, len(first))
     ]
     of_figures = figures.count(len(others))
     return of_figures <= len(figures) - of_figures - figures.count(0)
