@@ -13,7 +13,7 @@ from semqa.decoding.vllm.request import SOURCES, to_extra_args
 from semqa.engines.base import Method, Request
 from semqa.engines.model.text import StoppedText
 from semqa.engines.openai.capabilities import Capability, grammar_fields, schema_fields
-from semqa.engines.openai.client import RefusedError, RemoteModel
+from semqa.engines.openai.client import RefusedError, RemoteModel, truncate
 from semqa.engines.openai.replies import Piece, StreamAccumulator
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError, PromptTooLongError
@@ -209,9 +209,16 @@ class TaskRunner:
                 return await send(task)
             except RefusedError as error:
                 fallback = self._fallback(task, error)
-                if fallback is None:
+                if fallback is not None:
+                    task = fallback
+                elif TOO_LONG.search(error.detail):
+                    raise PromptTooLongError(
+                        f"The prompt is too long for the model: {truncate(error.detail.rstrip('.'))}.",
+                        hint="Give fewer or shorter sources, index them as a collection, or use a "
+                        "model with a longer context.",
+                    ) from error
+                else:
                     raise
-                task = fallback
 
     def _fallback(self, task: Task, error: RefusedError) -> Task | None:
         """Return a replacement for a rejected task, or None."""

@@ -13,6 +13,7 @@ from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
 from semqa.engines.base import Generation
 from semqa.engines.openai import OpenAIEngine
+from semqa.errors import PromptTooLongError
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.fake_vllm import FakeVllm
@@ -253,7 +254,7 @@ def test_exemplars_are_dropped_until_the_prompt_fits() -> None:
         assert made.prompt.exemplars[-1].qid == "q0"
     with (
         serving(error(400, "maximum context length is 9")) as server,
-        pytest.raises(InputError, match="maximum context length is 9"),
+        pytest.raises(PromptTooLongError, match="maximum context length is 9"),
     ):
         generated(engine_for(server, prompts=prompts))
 
