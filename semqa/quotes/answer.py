@@ -24,7 +24,7 @@ from semqa.quotes.quote import (
     Status,
     Verdict,
 )
-from semqa.quotes.words import cuts_word, has_content, leaks
+from semqa.quotes.words import cuts_word, has_content, leaks, read_words
 
 ABSTENTION = "The sources do not answer this question."
 NO_QUESTION = "This is not a question. Ask about the sources."
@@ -38,6 +38,16 @@ MAX_WORK = 10**10
 
 _SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s|$)""")
 """An initial, as in "P. G. Wodehouse", does not end a sentence."""
+
+_BROKEN = re.compile(
+    r"""\b([^\W\d_]+)(?:[\s-]+\1){2}\b | \([^\S\n]*[\n.,;:!?)] |
+    \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Text that nobody writes, but a model that can go nowhere else does."""
+
+_CLAUSE = 5
+"""Fewest words that say something whatever stands around them; names and dates are shorter."""
 
 _LIST_NUMBER = re.compile(r"^([ \t]*)(\d{1,3})[.)](?=\s)", re.MULTILINE)
 
@@ -164,9 +174,24 @@ class QuotedAnswer:
 
     @property
     def relevance(self) -> float | None:
-        """The highest relevance of a verified quote; None if not estimated."""
-        scores = (q.relevance for q in self.quotes if q.verified and q.relevance is not None)
-        return max(scores, default=None)
+        """The highest relevance of a verified quote; None if not estimated.
+
+        If most quotes are short and less relevant, the median of all. If the text outside quotes is
+        broken (empty parentheses or list items, a mark after a mark, a word three times in a row),
+        0: it is no answer, whatever it quotes.
+        """
+        scores = [
+            (len(read_words(quote.text)) >= _CLAUSE, quote.relevance)
+            for quote in self.quotes
+            if quote.verified and quote.relevance is not None
+        ]
+        if not scores:
+            return None
+        if any(_BROKEN.search(s.text) for s in self.segments if isinstance(s, FreeText)):
+            return 0.0
+        best = max(relevance for _, relevance in scores)
+        ranked = sorted(best if is_clause else relevance for is_clause, relevance in scores)
+        return ranked[len(ranked) // 2]
 
     @property
     def quotes(self) -> tuple[Quote, ...]:

@@ -1207,6 +1207,29 @@ def test_quotes_that_answer_are_more_relevant_from_any_engine() -> None:
     assert fabricated.relevance is None
 
 
+def test_a_quote_has_the_relevance_of_the_place_that_readers_see() -> None:
+    text = "Parking costs 5 euros at 5 places.\n\nThe hall has 5 rooms.\n\nDogs are welcome."
+    relevance = []
+    for beside in ("costs", "rooms"):
+        answer = QuotedAnswer.parse(f"[ 1 {beside} ] [ 1 5 ]", [Source(text)])
+        word, five = engine().rate("What does parking cost?", answer).quotes
+        assert word.relevance == five.relevance is not None
+        relevance.append(five.relevance)
+    assert relevance[0] > relevance[1]
+
+
+def test_titles_are_rated_if_nothing_else_is_quoted() -> None:
+    sources = [Source("Parking costs 5 euros.", title="Fees"), Source("Dogs bark.", title="Dogs")]
+    question = "What does parking cost?"
+    named = engine().rate(question, QuotedAnswer.parse("[ 1 Fees ] [ 2 Dogs ]", sources))
+    fees, dogs = (quote.relevance for quote in named.quotes)
+    assert fees is not None
+    assert dogs is not None
+    assert dogs < fees
+    said = engine().rate(question, QuotedAnswer.parse("[ 1 Fees ]: [ 1 5 euros ]", sources))
+    assert [quote.relevance for quote in said.quotes] == [None, fees]
+
+
 def test_sources_are_named_if_there_are_several() -> None:
     sources = [
         Source("# Pets\n\nOne dog is allowed.\n\nCats too.", title="Flats"),

@@ -210,6 +210,37 @@ def test_only_whole_relevant_and_complete_answers_have_a_tick(
         assert ("✓" in shown) == ticked
 
 
+@pytest.mark.parametrize(
+    ("text", "ticked"),
+    [
+        ("The song was by [ 1 Bing ] in [ 1 1943 ] ( [ 1 May ] ) .", True),
+        ("- [ 1 Bing ]\n- [ 1 1943 ]\n", True),
+        ("It says that [ 1 Bing ] had had [ 1 1943 ] .", True),
+        ("- [ 1 Bing ](\n- [ 1 1943 ](\n", False),
+        ("[ 1 Bing ] ( .) in [ 1 1943 ]", False),
+        ("- You\n- You\nYou [ 1 Bing ]", False),
+        ("[ 1 Bing ]\n-\n- [ 1 1943 ]", False),
+        ("The song ., [ 1 Bing ]", False),
+    ],
+)
+def test_broken_text_between_quotes_has_no_tick(text: str, ticked: bool) -> None:
+    answer = QuotedAnswer.parse(text, [Source("Bing sang it in May 1943.")])
+    answer = answer.with_relevance([0.9] * len(answer.quotes))
+    assert ("✓" in to_markdown(answer, question="You: who sang the song?")) == ticked
+
+
+def test_scattered_fragments_have_no_tick() -> None:
+    sources = [Source("Bing sang it in May 1943. Ann was there, and so were Bob and Eve and Joe.")]
+    relevant, other = "[ 1 Bing ]", ["[ 1 Ann ]", "[ 1 Bob ]"]
+    for quotes, scores, ticked in [
+        ([relevant, other[0]], [0.9, 0.1], True),
+        ([relevant, *other], [0.9, 0.1, 0.1], False),
+        ([relevant, other[0], "[ 1 so were Bob and Eve ]"], [0.9, 0.1, 0.1], True),
+    ]:
+        answer = QuotedAnswer.parse(" and ".join(quotes), sources).with_relevance(scores)
+        assert ("✓" in to_markdown(answer)) == ticked
+
+
 def test_markdown_strikes_out_unverified_quotes() -> None:
     shown = to_markdown(parse("By [1 Bing Crosby] and [1 Frank Sinatra]."))
     assert "By **Bing Crosby**[^1] and ~~Frank Sinatra~~ *(fabricated)*." in shown

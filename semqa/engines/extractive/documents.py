@@ -349,9 +349,10 @@ def rate(
 ) -> QuotedAnswer:
     """Add to each verified quote the probability that a person would quote it.
 
-    That is the probability of the best unit that overlaps the quote. Documents are compared with
-    the question together. Passages are compared one at a time, because each may have its own
-    answer, and by words only. A quote of a title only names its source and gets None.
+    That is the probability of the best unit that overlaps the quote's place. Documents are compared
+    with the question together. Passages are compared one at a time, because each may have its own
+    answer, and by words only. A quote of a title only names its source and gets None, unless the
+    answer quotes nothing but titles: then that of the source's best unit.
 
     Args:
         question: the question.
@@ -367,16 +368,21 @@ def rate(
     else:
         for number in {quote.source for quote in answer.quotes if quote.verified}:
             units[number] = _rate_units(read(question, [answer.sources[number - 1]], None))[1]
-    relevance = []
+    named = [
+        quote.field == "title" or quote.text == answer.sources[quote.source - 1].title
+        for quote in answer.quotes
+        if quote.verified
+    ]
+    relevance: list[float | None] = []
     for quote in answer.quotes:
-        named = quote.verified and quote.text == answer.sources[quote.source - 1].title
-        places = () if named else quote.occurrences
-        found = (
-            units[quote.source].best(place.start, place.end)
-            for place in places
-            if place.field == "body"
-        )
-        relevance.append(max((chance for chance in found if chance is not None), default=None))
+        found = None
+        if quote.source_start is not None and quote.source_end is not None:
+            source = answer.sources[quote.source - 1]
+            if quote.field == "body" and quote.text != source.title:
+                found = units[quote.source].best(quote.source_start, quote.source_end)
+            elif all(named):
+                found = units[quote.source].best(0, len(source.text))
+        relevance.append(found)
     if reading is None:
         return answer.with_relevance(relevance)
     return answer.with_relevance(relevance, reading.unanswered, reading.answerable)
