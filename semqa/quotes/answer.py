@@ -40,8 +40,8 @@ _SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s
 """An initial, as in "P. G. Wodehouse", does not end a sentence."""
 
 _BROKEN = re.compile(
-    r"""\b([^\W\d_]+)(?:[\s-]+\1){2}\b | \([^\S\n]*[\n.,;:!?)] |
-    \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
+    r"""\b([^\W\d_]+)(?:[\s-]+\1){2}\b | \b((?:[^\W\d_]+\W+){3,10}?)\2 |
+    \([^\S\n]*[\n.,;:!?)] | \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Text that nobody writes, but a model that can go nowhere else does."""
@@ -177,8 +177,8 @@ class QuotedAnswer:
         """The highest relevance of a verified quote; None if not estimated.
 
         If most quotes are short and less relevant, the median of all. If the text outside quotes is
-        broken (empty parentheses or list items, a mark after a mark, a word three times in a row),
-        0: it is no answer, whatever it quotes.
+        broken (empty parentheses or list items, a mark after a mark, words again and again), 0: it is
+        no answer, whatever it quotes.
         """
         scores = [
             (len(read_words(quote.text)) >= _CLAUSE, quote.relevance)

@@ -1230,6 +1230,14 @@ def test_titles_are_rated_if_nothing_else_is_quoted() -> None:
     assert [quote.relevance for quote in said.quotes] == [None, fees]
 
 
+def test_quotes_of_only_the_question_tell_nothing() -> None:
+    question, sources = "What does parking cost?", [Source("Parking costs 5 euros.")]
+    for text, relevant in [("[ 1 Parking costs ]", False), ("[ 1 Parking ] costs [ 1 5 ]", True)]:
+        relevance = engine().rate(question, QuotedAnswer.parse(text, sources)).relevance
+        assert relevance is not None
+        assert (relevance > 0) == relevant
+
+
 def test_sources_are_named_if_there_are_several() -> None:
     sources = [
         Source("# Pets\n\nOne dog is allowed.\n\nCats too.", title="Flats"),

@@ -221,6 +221,7 @@ def test_only_whole_relevant_and_complete_answers_have_a_tick(
         ("- You\n- You\nYou [ 1 Bing ]", False),
         ("[ 1 Bing ]\n-\n- [ 1 1943 ]", False),
         ("The song ., [ 1 Bing ]", False),
+        ("The song of the song of the song of [ 1 Bing ]", False),
     ],
 )
 def test_broken_text_between_quotes_has_no_tick(text: str, ticked: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from semqa.engines.extractive.matching import (
     read_units,
 )
 from semqa.quotes.marks import canonical_mark
+from semqa.quotes.words import function_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.judging import Judgement, Model
     from semqa.engines.extractive.matching import Match, Units
-    from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
 __all__ = [
@@ -50,6 +51,8 @@ __all__ = [
     "weigh",
     "write",
 ]
+
+_WORDS = re.compile(r"[^\W_]+")
 
 UNSURE = 0.4
 """Chance that documents do not answer if what they say has not the kind of answer asked for. It takes
@@ -351,8 +354,9 @@ def rate(
 
     That is the probability of the best unit that overlaps the quote's place. Documents are compared
     with the question together. Passages are compared one at a time, because each may have its own
-    answer, and by words only. A quote of a title only names its source and gets None, unless the
-    answer quotes nothing but titles: then that of the source's best unit.
+    answer, and by words only. A quote of a title only names its source and gets None, unless nothing
+    else tells anything: then that of the source's best unit. Quotes of nothing but the question's
+    words get 0 if nothing else is quoted.
 
     Args:
         question: the question.
@@ -368,24 +372,34 @@ def rate(
     else:
         for number in {quote.source for quote in answer.quotes if quote.verified}:
             units[number] = _rate_units(read(question, [answer.sources[number - 1]], None))[1]
-    named = [
-        quote.field == "title" or quote.text == answer.sources[quote.source - 1].title
-        for quote in answer.quotes
-        if quote.verified
-    ]
+    kinds = [_kind(quote, answer.sources, question) for quote in answer.quotes]
     relevance: list[float | None] = []
-    for quote in answer.quotes:
+    for quote, kind in zip(answer.quotes, kinds, strict=True):
         found = None
-        if quote.source_start is not None and quote.source_end is not None:
-            source = answer.sources[quote.source - 1]
-            if quote.field == "body" and quote.text != source.title:
-                found = units[quote.source].best(quote.source_start, quote.source_end)
-            elif all(named):
-                found = units[quote.source].best(0, len(source.text))
+        if kind == "title":
+            if "told" not in kinds:
+                found = units[quote.source].best(0, len(answer.sources[quote.source - 1].text))
+        elif quote.source_start is not None and quote.source_end is not None:
+            found = units[quote.source].best(quote.source_start, quote.source_end)
+            if kind == "asked" and not {"told", "title"} & {*kinds}:
+                found = 0.0
         relevance.append(found)
     if reading is None:
         return answer.with_relevance(relevance)
     return answer.with_relevance(relevance, reading.unanswered, reading.answerable)
+
+
+def _kind(
+    quote: Quote, sources: Sequence[Source], question: str
+) -> Literal["told", "title", "asked"] | None:
+    """Return whether a quote tells something, is a title, or has only words of the question."""
+    if not quote.verified:
+        return None
+    if quote.field == "title" or quote.text == sources[quote.source - 1].title:
+        return "title"
+    asked = question_words(question) | function_words(language_of(question))
+    new = (word for word in _WORDS.findall(quote.text) if word not in asked)
+    return "told" if any(word.lower() not in asked for word in new) else "asked"
 
 
 class _Rated(NamedTuple):
