@@ -67,7 +67,7 @@ def use(
         str, typer.Argument(help="As for --engine; extractive restores the built-in default.")
     ],
 ) -> None:
-    """Save ENGINE with its options as the default of answer, serve and bench.
+    """Save ENGINE and its options as the default.
 
     SEMQA_ENGINE and --engine override it.
     """

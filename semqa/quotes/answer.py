@@ -41,7 +41,7 @@ _SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s
 
 _BROKEN = re.compile(
     r"""\b([^\W\d_]+)(?:[\s-]+\1){2}\b | \b((?:[^\W\d_]+\W+){3,10}?)\2 |
-    \([^\S\n]*[\n.,;:!?)] | \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
+    \([^\S\n]*[\n,;:)] | \([^\S\n]+[.!?] | \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Text that nobody writes, but a model that can go nowhere else does."""

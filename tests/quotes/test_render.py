@@ -213,7 +213,7 @@ def test_only_whole_relevant_and_complete_answers_have_a_tick(
 @pytest.mark.parametrize(
     ("text", "ticked"),
     [
-        ("The song was by [ 1 Bing ] in [ 1 1943 ] ( [ 1 May ] ) .", True),
+        ("The song was by [ 1 Bing ] in [ 1 1943 ] ( [ 1 May ] ) (...).", True),
         ("- [ 1 Bing ]\n- [ 1 1943 ]\n", True),
         ("It says that [ 1 Bing ] had had [ 1 1943 ] .", True),
         ("- [ 1 Bing ](\n- [ 1 1943 ](\n", False),
