@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.answerable import kinds_of_answer
+from semqa.engines.extractive.answerable import chance_answered, has_kinds
 from semqa.engines.extractive.context import (
     instructions,
     members_of,
@@ -150,7 +150,13 @@ class Reading(NamedTuple):
     @property
     def judged(self) -> list[Judgement]:
         """The judgements of the answered parts, or else of the whole question."""
-        return [part for _, part in self.parts if part.answers] or [self.judgement]
+        return [judgement for _, judgement in self._asked]
+
+    @property
+    def _asked(self) -> list[tuple[str, Judgement]]:
+        """The answered parts, or else the whole question, each with its judgement."""
+        answered = [(text, part) for text, part in self.parts if part.answers]
+        return answered or [(self.found.question, self.judgement)]
 
     @property
     def chances(self) -> NDArray[np.float64]:
@@ -160,12 +166,22 @@ class Reading(NamedTuple):
 
     @property
     def answerable(self) -> float | None:
-        """The estimated chance that the documents answer the question, of its answered parts the lowest.
+        """The estimated chance that the documents answer the question.
 
         None if only words were compared, unless the kind of answer asked for is missing.
         """
-        unanswerable = max(judgement.unanswerable for judgement in self.judged)
-        return 1.0 - unanswerable if self.found.by_meaning or unanswerable else None
+        unanswerable = max(judgement.unanswerable for _, judgement in self._asked)
+        if not all(
+            has_kinds(text, _texts(Reading(self.found, part))) for text, part in self._asked
+        ):
+            return 1.0 - max(unanswerable, UNSURE)
+        if not self.found.by_meaning:
+            return None
+        if not unanswerable:  # a unit has the form of an answer
+            return 1.0
+        rows = _chosen(self)
+        relevance = max(float(each.relevance[rows].max()) for each in self.judged)
+        return chance_answered(self.found.question, unanswerable, relevance, _texts(self))
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -221,7 +237,7 @@ def read(
     judgement = judge(found, model)
     parts = _parts(question) if by_part else []
     if len(parts) < 2:
-        reading = Reading(found, _check_kind(question, sources, found, judgement))
+        reading = Reading(found, judgement)
         return _follow_up(reading, sources) if by_part else reading
     judged: list[tuple[str, Judgement]] = []
     for text in parts:
@@ -231,7 +247,7 @@ def read(
             blended = replace(blended, relevance=part.relevance, unanswerable=part.unanswerable)
         elif judged and _IT.search(text):
             blended = _beside(found, judged[0][1], blended)
-        judged.append((text, _check_kind(text, sources, found, blended)))
+        judged.append((text, blended))
     if judgement.answers or any(part.answers for _, part in judged):
         judged = [(text, _lenient(part)) for text, part in judged]
     return _follow_up(Reading(found, judgement, tuple(judged)), sources)
@@ -286,22 +302,6 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
         parts = parts or [(first, whole)]
         parts.append((text, replace(whole, chances=chances, relevance=chances, unanswerable=0.0)))
     return reading._replace(parts=tuple(parts))
-
-
-def _check_kind(
-    question: str, sources: Sequence[Source], found: Match, judgement: Judgement
-) -> Judgement:
-    """Doubt that a question is answered if nothing that would be quoted is of the kind asked for."""
-    kinds = kinds_of_answer(question)
-    if not kinds:
-        return judgement
-    quoted = choose(Reading(found, judgement))
-    texts = [sources[each.source - 1].text[each.start : each.end] for each in quoted]
-    for s, u in map(found.places.__getitem__, select(judgement.chances)):
-        texts += found.sources[s].above[u]
-    if all(any(map(kind.search, texts)) for kind in kinds):
-        return judgement
-    return replace(judgement, unanswerable=max(judgement.unanswerable, UNSURE))
 
 
 def _parts(question: str) -> list[str]:
@@ -478,6 +478,12 @@ def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quote
         best[titles[s]] = max(best.get(titles[s], 0.0), chance)
     in_order = sorted(kept, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at))
     return [quoted_unit(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
+
+
+def _texts(reading: Reading) -> list[str]:
+    """Return the texts of all units to quote."""
+    sources, quoted = reading.found.sources, choose(reading)
+    return [sources[each.source - 1].structure.text[each.start : each.end] for each in quoted]
 
 
 def _chosen(reading: Reading) -> list[int]:
