@@ -13,8 +13,7 @@ trees: for the fine-tuned encoder, for others and for words only. FOLDER is the 
 With --average, the log odds of the new trees and of those in FILE are averaged, and so are the
 thresholds; models that are not in --names are copied. Trees for new questions need no features of
 the old ones in this way, which an encoder fitted on them would falsify. The `tuned` trees that ship
-are such an average, of those of `wider` and earlier ones, fitted with the encoder before the present
-one; `least` and `most` were set on `formats`.
+are such an average, of those of `wider` and earlier ones; `least` and `most` were set on `formats`.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 A SET is one of `scripts/fit_documents.py`. Writes an adapter per fold, fitted without its documents
 (``fold-0.safetensors`` …), which `fit_documents.py` needs, and ``minilm.safetensors``, fitted on all.
 With --start, an ADAPTER goes on with new sets and with some questions of those that it knows. With
---parts 2, every second fold shares an adapter, and with --mean the last one is their mean. Each
-takes about a minute on a GPU, and half an hour per 2,000 questions and epoch on two cores.
+--parts 2, every second fold shares an adapter. Each takes about a minute on a GPU, and half an hour
+per 2,000 questions and epoch on two cores.
 
 A unit's score is a weighted sum of three cosines with the question: of the unit, of its group and
 of the text above it. For each question, its evidence is compared with the nearest other units and
@@ -15,10 +15,9 @@ some random ones; sometimes the evidence is left out, the documents are of anoth
 are questions. The loss is the mean of a binary cross entropy and of a softmax over the units and
 "none of them". Adapters are of rank 16, in all linear layers. Source: Hu et al. 2022 (LoRA).
 
-The first adapter was fitted on all sets but `wider` and `broad`, with up to 22 units per question of up to
+The adapter that ships was fitted on all sets but `wider`, with up to 22 units per question of up to
 256 tokens, with dropout, and with neither missing evidence nor documents of other sets. It then went
-on for 1.5 epochs of `wider` with dropout of 5%; those of the two parts had 1.2 epochs, at 3e-4. From
-there it went on with `--parts 2 --mean` for 1.1 epochs of `broad`, likewise.
+on for 1.5 epochs of `wider` with dropout of 5%; those of the two parts had 1.2 epochs, at 3e-4.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ import numpy as np
 import torch
 from fit_documents import FOLDS, Sample, encoders_for, load
 from safetensors.numpy import load_file, save_file
-from scipy.linalg import svd
 from torch import nn
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
@@ -297,20 +295,6 @@ def fit(
     return encoder.adapters()
 
 
-def mean(adapters: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return an adapter whose products ``b @ a`` are nearly the means of those of others."""
-    out: dict[str, np.ndarray] = {}
-    for name in [key.removesuffix(".a") for key in adapters[0] if key.endswith(".a")]:
-        products = [np.float64(each[f"{name}.b"]) @ each[f"{name}.a"] for each in adapters]
-        left, values, right = svd(
-            np.mean(products, axis=0), full_matrices=False, lapack_driver="gesvd"
-        )
-        root = np.sqrt(values[:RANK])
-        out[f"{name}.a"] = (root[:, None] * right[:RANK]).astype(np.float16)
-        out[f"{name}.b"] = (left[:, :RANK] * root).astype(np.float16)
-    return out
-
-
 def main() -> None:
     """Fit and write the adapters."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -320,9 +304,6 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="adapter to go on with")
     parser.add_argument("--known", nargs="+", type=Path, default=[], help="sets that it knows")
     parser.add_argument("--parts", type=int, choices=(2, 4), default=4, help="adapters of folds")
-    parser.add_argument(
-        "--mean", action="store_true", help="average them instead of fitting on all"
-    )
     args = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     samples = load(args.sets, encoders_for("words"))
@@ -330,18 +311,16 @@ def main() -> None:
     known = Random(1).sample(known, min(KNOWN, len(known)))
     asked = questions([*samples, *known], Encoder(device, args.start).eval())
     args.out.mkdir(parents=True, exist_ok=True)
-    parts = []
     for part in range(args.parts):
         folds = [fold for fold in range(FOLDS) if fold % args.parts == part]
         print(f"without folds {folds}", flush=True)
         kept = [q for q, s in zip(asked, samples, strict=False) if s.fold not in folds]
         repeated = asked[len(samples) :][: len(known) * len(kept) // len(samples)]
-        parts.append(fit(kept + repeated, args.epochs, device, args.start))
+        fitted = fit(kept + repeated, args.epochs, device, args.start)
         for fold in folds:
-            save_file(parts[-1], args.out / f"fold-{fold}.safetensors")
+            save_file(fitted, args.out / f"fold-{fold}.safetensors")
     print("all questions", flush=True)
-    whole = mean(parts) if args.mean else fit(asked, args.epochs, device, args.start)
-    save_file(whole, args.out / "minilm.safetensors")
+    save_file(fit(asked, args.epochs, device, args.start), args.out / "minilm.safetensors")
 
 
 if __name__ == "__main__":
