@@ -1245,6 +1245,14 @@ def test_titles_are_rated_if_nothing_else_is_quoted() -> None:
     assert [quote.relevance for quote in said.quotes] == [None, fees]
 
 
+@pytest.mark.parametrize("question", ["Are dogs allowed?", "Is the hall open on Sunday?"])
+def test_a_sentence_that_says_yes_has_a_tick(question: str) -> None:
+    text = "# Hall rules\n\nDogs are allowed.\n\nThe hall is open on Sunday.\n\n- Bring glasses.\n"
+    answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
+    assert answer is not None
+    assert has_tick(answer)
+
+
 def test_quotes_of_only_the_question_tell_nothing() -> None:
     question, sources = "What does parking cost?", [Source("Parking costs 5 euros.")]
     for text, relevant in [("[ 1 Parking costs ]", False), ("[ 1 Parking ] costs [ 1 5 ]", True)]:

@@ -97,7 +97,14 @@ a tick, which needs a chance of 75%, is lost by few right answers.
 """
 
 KIND_WORDS = 5
-"""As many new words as this are enough if there is the kind of answer asked for: "It costs £5"."""
+"""As many new words as this are enough if there is the kind of answer asked for: "It costs £5". A
+question for yes or no needs no new words: "Dogs are allowed."
+"""
+
+_ASKS_WHETHER = re.compile(
+    r"\W*(?:am|are|can|could|did|do|does|had|has|have|is|may|must|shall|should|was|were|will|would)\b",
+    re.IGNORECASE,
+)
 
 _FOCUS_WORDS = 2
 """Maximum number of words that name what is asked for: "fire doors" in "How many fire doors …?"."""
@@ -180,7 +187,7 @@ def chance_answered(
         texts: the quotes, which have the kind of answer asked for.
     """
     new = len({word for text in texts for word in stems_of(text)}.difference(stems_of(question)))
-    if any(asks.search(question) for asks, _ in _KINDS):
+    if _ASKS_WHETHER.match(question) or any(asks.search(question) for asks, _ in _KINDS):
         new = max(new, KIND_WORDS)
     odds = -_log_odds(unanswerable), _log_odds(relevance), math.log1p(new)
     return 1 / (1 + math.exp(-BIAS - sum(map(operator.mul, WEIGHTS, odds))))

@@ -356,7 +356,7 @@ def rate(
     with the question together. Passages are compared one at a time, because each may have its own
     answer, and by words only. A quote of a title only names its source and gets None, unless nothing
     else tells anything: then that of the source's best unit. Quotes of nothing but the question's
-    words get 0 if nothing else is quoted.
+    words get 0 if nothing else is quoted, unless they are whole sentences ("Dogs are allowed.").
 
     Args:
         question: the question.
@@ -381,7 +381,8 @@ def rate(
                 found = units[quote.source].best(0, len(answer.sources[quote.source - 1].text))
         elif quote.source_start is not None and quote.source_end is not None:
             found = units[quote.source].best(quote.source_start, quote.source_end)
-            if kind == "asked" and not {"told", "title"} & {*kinds}:
+            part = units[quote.source].is_part(quote.source_start, quote.source_end)
+            if kind == "asked" and part and not {"told", "title"} & {*kinds}:
                 found = 0.0
         relevance.append(found)
     if reading is None:
@@ -414,6 +415,12 @@ class _Rated(NamedTuple):
         first = int(np.searchsorted(self.ends, start, side="right"))
         last = int(np.searchsorted(self.starts, end, side="left"))
         return float(self.chances[first:last].max()) if first < last else None
+
+    def is_part(self, start: int, end: int) -> bool:
+        """Return whether ``[start, end)`` is only a part of a unit, even if its final mark is left out."""
+        within = (self.starts <= start) & (end <= self.ends)
+        whole = (self.starts == start) & (self.ends - 1 <= end)
+        return bool(np.any(within & ~whole))
 
 
 def _rate_units(reading: Reading) -> dict[int, _Rated]:
