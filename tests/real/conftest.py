@@ -86,18 +86,8 @@ def _bench(engine: list[str], folder: Path) -> list[Answered]:
     data = folder / "questions.jsonl"
     # The first question is that of `_answer`.
     data.write_text("".join(line for line in lines if "EXAMPLE_1" not in line), "utf-8")
-    _run(
-        folder,
-        "bench",
-        "quotesum",
-        "--data",
-        data,
-        "--shots",
-        "1",
-        "--out",
-        folder / "run",
-        *engine,
-    )
+    options = ("--data", data, "--shots", "1", "--out", folder / "run")
+    _run(folder, "bench", "quotesum", *options, *engine)
     lines = (folder / "run" / "examples.jsonl").read_text("utf-8").splitlines()
     records = {record["qid"]: record for record in map(json.loads, lines)}
     return [
