@@ -44,10 +44,13 @@ _BROKEN = re.compile(
     \([^\S\n]*[\n,;:)] | \([^\S\n]+[.!?] | \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Text that nobody writes, but a model that can go nowhere else does."""
+"""What a constrained model writes when it has nothing left to say: repetitions and stray punctuation."""
 
 _CLAUSE = 5
-"""Fewest words that say something whatever stands around them; names and dates are shorter."""
+"""Minimum number of words of a quote that says something by itself; names and dates are shorter."""
+
+_ITEM = re.compile(r"\W*(?:\w{1,3}[.)])?\W*")
+"""What may stand before an item on its line."""
 
 _LIST_NUMBER = re.compile(r"^([ \t]*)(\d{1,3})[.)](?=\s)", re.MULTILINE)
 
@@ -176,12 +179,13 @@ class QuotedAnswer:
     def relevance(self) -> float | None:
         """The highest relevance of a verified quote; None if not estimated.
 
-        If most quotes are short and less relevant, the median of all. If the text outside quotes is
-        broken (empty parentheses or list items, a mark after a mark, words again and again), 0: it is
-        no answer, whatever it quotes.
+        If most quotes are fragments that are less relevant, the median of all. Fragments have fewer
+        than five words and are not a whole line of their source. If the text outside quotes is broken
+        (empty parentheses or list items, doubled punctuation, repeated words), 0: it is no answer,
+        whatever it quotes.
         """
         scores = [
-            (len(read_words(quote.text)) >= _CLAUSE, quote.relevance)
+            (len(read_words(quote.text)) >= _CLAUSE or self._is_line(quote), quote.relevance)
             for quote in self.quotes
             if quote.verified and quote.relevance is not None
         ]
@@ -190,8 +194,18 @@ class QuotedAnswer:
         if any(_BROKEN.search(s.text) for s in self.segments if isinstance(s, FreeText)):
             return 0.0
         best = max(relevance for _, relevance in scores)
-        ranked = sorted(best if is_clause else relevance for is_clause, relevance in scores)
+        ranked = sorted(best if is_whole else relevance for is_whole, relevance in scores)
         return ranked[len(ranked) // 2]
+
+    def _is_line(self, quote: Quote) -> bool:
+        """Whether a quote is a whole line of a body, such as a list item or a table row."""
+        start, end = quote.source_start, quote.source_end
+        if start is None or end is None or quote.field != "body":
+            return False
+        text = self.sources[quote.source - 1].text
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        after = text[end:].partition("\n")[0]
+        return _ITEM.fullmatch(before) is not None and re.search(r"\w", after) is None
 
     @property
     def quotes(self) -> tuple[Quote, ...]:

@@ -333,7 +333,9 @@ class AnswerOut(_Reply):
     abstained: bool = Field(
         description="Whether the engine abstained: the sources do not answer the question."
     )
-    relevance: float | None = Field(description="Mostly the highest relevance of a verified quote.")
+    relevance: float | None = Field(
+        description="Relevance of the answer: usually that of its best quote."
+    )
     answerable: float | None = Field(
         description="Estimated chance that the sources answer the question; null if not estimated."
     )

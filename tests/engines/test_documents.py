@@ -1253,6 +1253,16 @@ def test_a_sentence_that_says_yes_has_a_tick(question: str) -> None:
     assert has_tick(answer)
 
 
+def test_a_list_of_short_items_has_a_tick() -> None:
+    items = ("a torch", "boots", "a hat", "sun cream", "a mug", "a sleeping bag")
+    bullets = "\n- ".join(("What to bring:\n", *items))
+    text = f"# Camp\n\n{bullets}\n\n## Fees\n\nIt costs £40.\n"
+    answer = engine(TUNED_ENCODER).attempt("What should I bring?", [Source(text)])
+    assert answer is not None
+    assert {*items} <= {quote.text for quote in answer.quotes}
+    assert has_tick(answer)
+
+
 def test_quotes_of_only_the_question_tell_nothing() -> None:
     question, sources = "What does parking cost?", [Source("Parking costs 5 euros.")]
     for text, relevant in [("[ 1 Parking costs ]", False), ("[ 1 Parking ] costs [ 1 5 ]", True)]:

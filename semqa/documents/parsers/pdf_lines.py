@@ -36,11 +36,11 @@ SAME_PLACE = 2.0
 """Distance in points at which two lines of a column may begin."""
 
 _COLUMN_GAP, _WIDE_GAP, _ROW_PITCH, _LINE_PITCH = 1.5, 1.8, 3.0, 2.2
-"""Minimum distances between letters in two columns, and in prose that is not justified, and maximum ones between rows of several cells and
-to a line of one cell, in font sizes; those of letters are in half points."""
+"""Distances in font sizes: at least the first between letters of two columns, or the second if the line
+may be prose; at most the third between rows of several cells, and the fourth to a line of one cell."""
 
 _NARROW_LETTERS, _NARROW_LETTER = ".,:;'|!()[]fijlrt", 0.25
-"""Letters that are not about half as wide as high, and by how much less, in font sizes."""
+"""Letters that are narrower than half their height, and by how much, in font sizes."""
 
 _MAX_COLUMNS, _LONGEST_NAME = 30, 40
 _NUMBER_GAP = 0.6
@@ -163,7 +163,7 @@ def page_lines(
 
 
 def _with_header(table: Table, lines: Sequence[Sequence[_Letter]]) -> Table:
-    """Return a table with what stands above its first rule, if that is its header and only then."""
+    """Return a table with its header if that stands above the first rule, or else without that part."""
     first_rule, columns = table.first_rule, range(table.width)
     if first_rule is not None:
         words = list(_words_above(table, first_rule, lines))
@@ -329,7 +329,7 @@ def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
 
 
 def _begins_with_mark(shown: Sequence[_Letter], line: Sequence[_Letter], base: _Letter) -> bool:
-    """Whether a line goes on the one that begins with `base` after a superscript or subscript."""
+    """Whether a line begins with a raised or lowered mark and goes on with the line of `base`."""
     first = dropwhile(lambda each: each.text.isspace(), line)
     word = list(takewhile(lambda each: not each.text.isspace(), first))
     rest = shown[len(word) :]
@@ -355,9 +355,8 @@ def _with_superscripts(letters: Sequence[_Letter]) -> list[_Letter]:
         if mark and not (len(mark) > 1 and _BEFORE_CENTS.search(text)):
             begins = not text and run[-1].text.isspace()  # the mark before the note itself
             if _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)):
-                run = [
-                    e if e.text.isspace() else e._replace(text="") for e in run
-                ]  # keeps its place
+                # The letters keep their places without their text.
+                run = [e if e.text.isspace() else e._replace(text="") for e in run]
             else:
                 texts = superscript("".join(each.text for each in run))
                 run = [each._replace(text=text) for each, text in zip(run, texts, strict=True)]
@@ -517,7 +516,8 @@ def _aligned_rows(
                 lowest = lines[last]
             last += 1
         cut = next((i for i, row in enumerate(rows) if not all(c.text for c in row.cells)), 0)
-        cut -= cut and rows[cut].cells[0].text[:1].islower()  # the row above goes on below its name
+        if cut and rows[cut].cells[0].text[:1].islower():
+            cut -= 1  # the row above goes on below its name
         if cut >= MIN_COLUMN and len(columns) == 2:
             last, rows = rows[cut].line, rows[:cut]
         cells = [row.cells for row in rows]

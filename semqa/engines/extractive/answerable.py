@@ -89,17 +89,16 @@ _WORD = re.compile(r"[^\W_]+(?:[’'.,:/-][^\W_]+)*")
 _SECTION = re.compile(r"\A\W*\d+(?:\.\d+)*[.)]?\s+(?=\W*[A-Z])")
 
 WEIGHTS, BIAS = (0.6, 0.5, 0.7), -1.7
-"""Of a logistic regression that tells answers with all facts from those with none.
+"""A logistic regression that tells answers with all facts from those with none.
 
-The inputs are log odds that the documents answer, log odds of the relevance, and log(1 + new words).
-It was fitted on the fitting sets of ``tests/data/docs`` and their traps; the bias was chosen so that
-a tick, which needs a chance of 75%, is lost by few right answers.
+Its inputs are the log odds that the documents answer, the log odds of the relevance, and log(1 + new
+words). The weights are rounded from a fit on the fitting sets of ``tests/data/docs`` and their traps.
+The bias was chosen on these and `formats`, so that few right answers fall below 75% and lose their ✓.
 """
 
 KIND_WORDS = 5
-"""As many new words as this are enough if there is the kind of answer asked for: "It costs £5". A
-question for yes or no needs no new words: "Dogs are allowed."
-"""
+"""Number of new words that an answer of the kind asked for ("It costs £5") is taken to have at least.
+So is an answer to a question for yes or no ("Dogs are allowed.")."""
 
 _ASKS_WHETHER = re.compile(
     r"\W*(?:am|are|can|could|did|do|does|had|has|have|is|may|must|shall|should|was|were|will|would)\b",
@@ -151,7 +150,7 @@ def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> di
 
 
 def has_kinds(question: str, texts: Iterable[str]) -> bool:
-    """Return whether texts have what any answer to a question for a reason, price, number or time has.
+    """Return whether texts have a reason, price, number or time if a question asks for one.
 
     Words of the question and the number of a section do not count.
 

@@ -300,9 +300,10 @@ def _notes(units: Units, u: int) -> list[int]:
         )
         if note and note[1] in marks and not listed:
             marks.remove(note[1])
+            out.append(v)
             after = _neighbour(units, v, 1)
-            more = after is not None and not _NOTE.match(units.structure.of(after))
-            out += [v, v + 1] if more else [v]
+            if after is not None and not _NOTE.match(units.structure.of(after)):
+                out.append(after)  # the note's second sentence
     return out
 
 

@@ -321,7 +321,7 @@ def elsewhere(found: Match) -> list[int]:
 
 
 def contrary(found: Match) -> list[int]:
-    """Return lists of the contrary: "What to bring" if a question asks what not to bring.
+    """Return the rows of lists of the contrary: "What to bring" if a question asks what not to bring.
 
     All words of the heading or lead-in of such a list are in the question.
     """

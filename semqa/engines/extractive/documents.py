@@ -31,6 +31,7 @@ from semqa.quotes.words import function_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -354,9 +355,9 @@ def rate(
 
     That is the probability of the best unit that overlaps the quote's place. Documents are compared
     with the question together. Passages are compared one at a time, because each may have its own
-    answer, and by words only. A quote of a title only names its source and gets None, unless nothing
-    else tells anything: then that of the source's best unit. Quotes of nothing but the question's
-    words get 0 if nothing else is quoted, unless they are whole sentences ("Dogs are allowed.").
+    answer, and by words only. A quote of a title only names its source and gets None; if no other
+    quote tells anything, it gets the probability of the source's best unit. Fragments of nothing but
+    the question's words get 0 if nothing else is quoted.
 
     Args:
         question: the question.
@@ -372,7 +373,8 @@ def rate(
     else:
         for number in {quote.source for quote in answer.quotes if quote.verified}:
             units[number] = _rate_units(read(question, [answer.sources[number - 1]], None))[1]
-    kinds = [_kind(quote, answer.sources, question) for quote in answer.quotes]
+    asked = question_words(question) | function_words(language_of(question))
+    kinds = [_kind(quote, answer.sources, asked) for quote in answer.quotes]
     relevance: list[float | None] = []
     for quote, kind in zip(answer.quotes, kinds, strict=True):
         found = None
@@ -391,16 +393,15 @@ def rate(
 
 
 def _kind(
-    quote: Quote, sources: Sequence[Source], question: str
+    quote: Quote, sources: Sequence[Source], asked: AbstractSet[str]
 ) -> Literal["told", "title", "asked"] | None:
-    """Return whether a quote tells something, is a title, or has only words of the question."""
+    """Return whether a verified quote tells something, is a title, or has only words that are asked."""
     if not quote.verified:
         return None
     if quote.field == "title" or quote.text == sources[quote.source - 1].title:
         return "title"
-    asked = question_words(question) | function_words(language_of(question))
-    new = (word for word in _WORDS.findall(quote.text) if word not in asked)
-    return "told" if any(word.lower() not in asked for word in new) else "asked"
+    words = _WORDS.findall(quote.text)
+    return "asked" if all(w in asked or w.lower() in asked for w in words) else "told"
 
 
 class _Rated(NamedTuple):
