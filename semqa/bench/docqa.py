@@ -29,11 +29,12 @@ from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
 from semqa.documents.extract import kind_of
 from semqa.engines import Engine, Request
-from semqa.engines.abstention import abstention, attempt
+from semqa.engines.abstention import abstention, attempt, rated
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
 from semqa.quotes import Quote, Source
+from semqa.quotes.render.common import has_tick
 from semqa.retrieval.passages import Collection, Library
 
 LIMITS = Limits(seconds=600.0)
@@ -240,6 +241,7 @@ class DocsAnswer:
         error: why the question failed.
         seconds: time taken, including the search for passages; None if unknown.
         key: digest of everything the answer depends on; empty if unknown.
+        ticked: whether readers see a ✓ on the answer; None if unknown.
     """
 
     id: str
@@ -250,11 +252,12 @@ class DocsAnswer:
     error: str | None = None
     seconds: float | None = None
     key: str = ""
+    ticked: bool | None = None
 
     @property
     def prediction(self) -> DocsPrediction:
         """The scored part of the answer."""
-        return DocsPrediction(self.quotes, self.abstained, self.error or None)
+        return DocsPrediction(self.quotes, self.abstained, self.error or None, self.ticked)
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
@@ -327,18 +330,28 @@ def answer_questions(
             raise
         except SemqaError as error:
             unavailable = unavailable + 1 if isinstance(error, UnavailableError) else 0
-            answered = replace(answered, error=str(error))
+            answered = replace(answered, error=str(error), seconds=_since(started))
             failure = error
         else:
             unavailable = 0
+            seconds = _since(started)
             names = [name for name, _ in found]
             quotes = tuple(_named(quote, names, given) for quote in answer.quotes)
             answered = replace(
-                answered, answer=answer.marked, quotes=quotes, abstained=answer.abstained
+                answered,
+                answer=answer.marked,
+                quotes=quotes,
+                abstained=answer.abstained,
+                seconds=seconds,
+                ticked=has_tick(rated(engine, question.question, answer), question.question),
             )
-        yield replace(answered, seconds=round(time.perf_counter() - started, 6))
+        yield answered
         if unavailable == MAX_UNAVAILABLE:
             raise failure
+
+
+def _since(started: float) -> float:
+    return round(time.perf_counter() - started, 6)
 
 
 def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> DocsQuote:

@@ -53,11 +53,15 @@ class DocsQuote:
 
 @dataclass(frozen=True, slots=True)
 class DocsPrediction:
-    """A program's answer to one question: its quotes, an abstention or an error."""
+    """A program's answer to one question: its quotes, an abstention or an error.
+
+    `ticked` tells whether readers see a ✓ on it; None if unknown.
+    """
 
     quotes: tuple[DocsQuote, ...] = ()
     abstained: bool = False
     error: str | None = None
+    ticked: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class DocsScore:
         abstained: whether the answer abstains or quotes nothing.
         not_verbatim: number of quotes found in no document.
         missed: first wording of each fact missing from an answer with quotes.
+        ticked: whether readers see a ✓ on the answer; None if unknown.
     """
 
     id: str
@@ -86,6 +91,7 @@ class DocsScore:
     words: int
     not_verbatim: int = 0
     missed: tuple[str, ...] = ()
+    ticked: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores for JSON."""
@@ -129,6 +135,7 @@ class DocsScorer:
             abstained=abstained,
             error=failed,
             words=0 if abstained else sum(len(text.words) for text, _ in quotes),
+            ticked=prediction.ticked,
         )
         if not question.answerable:
             return replace(zero, score=float(abstained and not failed))
@@ -323,6 +330,13 @@ class _Matching:
         return len(shared)
 
 
+class Ticks(NamedTuple):
+    """How many answers readers see with a ✓."""
+
+    ticked: int
+    n: int
+
+
 @dataclass(frozen=True, slots=True)
 class DocsFigures:
     """Aggregate scores of several answers; a mean of no values is None.
@@ -332,6 +346,9 @@ class DocsFigures:
         recall, precision, f1, words: means over answerable questions.
         fully_answered: share of answerable questions with all facts found.
         false_abstentions: share of answerable questions with an abstention.
+        ticks: answers with a ✓, by what they are: ``complete``, ``partial`` and ``wrong`` (with all,
+            some or none of the facts; abstentions are left out) and ``unanswerable`` (all answers
+            and abstentions to such questions). Answers that may have a ✓ or not are left out.
     """
 
     docqa: Mean
@@ -345,6 +362,7 @@ class DocsFigures:
     words: float | None
     errors: int
     not_verbatim: int
+    ticks: Mapping[str, Ticks]
 
     @property
     def n(self) -> int:
@@ -372,6 +390,7 @@ class DocsFigures:
             words=_mean(score.words for score in answerable),
             errors=sum(score.error for score in scores),
             not_verbatim=sum(score.not_verbatim for score in scores),
+            ticks=_ticks(scores),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -381,7 +400,21 @@ class DocsFigures:
             **asdict(self),
             "docqa": self.docqa.value,
             "docqa_interval": self.docqa.interval,
+            "ticks": {name: ticks._asdict() for name, ticks in self.ticks.items()},
         }
+
+
+def _ticks(scores: Iterable[DocsScore]) -> dict[str, Ticks]:
+    ticks = dict.fromkeys(("complete", "partial", "wrong", "unanswerable"), Ticks(0, 0))
+    for score in scores:
+        if score.ticked is None or score.error or (score.answerable and score.abstained):
+            continue
+        name = "unanswerable"
+        if score.recall is not None:
+            name = "complete" if score.recall == 1 else "partial" if score.recall else "wrong"
+        ticked, n = ticks[name]
+        ticks[name] = Ticks(ticked + score.ticked, n + 1)
+    return ticks
 
 
 @dataclass(frozen=True, slots=True)

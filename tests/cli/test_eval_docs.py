@@ -60,6 +60,8 @@ def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[
     assert ours["abstained_on_unanswerable"] == 1.0
     assert bm25["abstained_on_unanswerable"] == 0.0
     assert 0 < bm25["docqa"] < ours["docqa"] < 1
+    assert ours["ticks"]["unanswerable"] == {"ticked": 0, "n": 1}
+    assert sum(ticks["n"] for ticks in bm25["ticks"].values()) == 4
     low, high = ours["docqa_interval"]
     assert low < ours["docqa"] < high
 
@@ -141,6 +143,7 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
     found = run("--score-only", path, "--json")
     (mine,) = found.json["engines"]
     assert (mine["engine"], mine["docqa"], mine["errors"]) == ("mine", 0.5, 2)
+    assert not any(ticks["n"] for ticks in mine["ticks"].values())
     assert "2 of 4 questions failed; rent: no answer in the file" in found.err
     path.write_text('{"id": "another", "quotes": []}\n')
     assert "No answer has the id of a question" in run("--score-only", path).err

@@ -20,7 +20,7 @@ from semqa.documents.structure import read_structure
 from semqa.engines import Request
 from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
-from semqa.engines.extractive.answerable import chance_answered
+from semqa.engines.extractive.answerable import answered_features, chance_answered
 from semqa.engines.extractive.bands import bands
 from semqa.engines.extractive.columns import column_rows
 from semqa.engines.extractive.direct import contrary, direct_rows, missing_names
@@ -1195,7 +1195,7 @@ def test_quotes_without_the_kind_of_answer_asked_for_have_no_tick(
     text = (
         "A tour of the castle costs 45 euros.\n\nAt the quay there is scaffolding this year.\n\n"
         "The mill is closed until May because the roof leaks. You can reach the mill on foot.\n\n"
-        "The landlord pays for repairs of the roof and windows, heating and insurance.\n\n"
+        "The landlord pays for repairs of the roof, windows and doors, heating and insurance.\n\n"
         "Litter at the quay is collected within 20 minutes.\n\nDelivery costs fifteen pounds.\n\nThe number of the bank is BK/88213."
     )
     answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
@@ -1204,7 +1204,7 @@ def test_quotes_without_the_kind_of_answer_asked_for_have_no_tick(
 
 def test_quotes_are_likelier_answers_if_they_add_to_the_question() -> None:
     def chance(text: str, question: str = "What did the bank lend the mill?") -> float:
-        return chance_answered(question, 0.1, 0.8, [text])
+        return chance_answered(answered_features(question, 0.1, 0.8, [text]))
 
     assert chance("The bank lent the mill money.") < chance(
         "The bank lent the mill a boat.\nAnn paid."

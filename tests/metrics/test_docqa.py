@@ -69,6 +69,24 @@ def test_words_beside_the_evidence_cost_precision_and_missing_facts_recall() -> 
     assert score("Dogs may not swim.").score == 0.0
 
 
+def test_ticks_are_counted_by_what_the_answers_are() -> None:
+    answers = [
+        score(*OPENING.evidence, ticked=True),
+        score(*OPENING.evidence),  # whether it has a ✓ is unknown
+        score(SUMMER, ticked=False),
+        score("Dogs may not swim.", ticked=True),
+        score(abstained=True, ticked=False),
+        score("Dogs may not swim.", question=NOBODY, ticked=True),
+        score(question=NOBODY, abstained=True, ticked=False),
+    ]
+    assert DocsReport.of(answers).to_dict()["ticks"] == {
+        "complete": {"ticked": 1, "n": 1},
+        "partial": {"ticked": 0, "n": 1},
+        "wrong": {"ticked": 1, "n": 1},
+        "unanswerable": {"ticked": 1, "n": 2},
+    }
+
+
 def test_what_was_quoted_before_is_padding() -> None:
     assert figures(SUMMER, SUMMER) == (0.5, 0.5)
     assert figures(SUMMER, "opens at 7 a.m.") == (0.5, 8 / 12)

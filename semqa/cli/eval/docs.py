@@ -218,6 +218,9 @@ def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -
         kinds = [(name, *_kind_cells(part)) for name, part in parts.items() if part.n]
         titles = ("kind", "n", "docqa", "recall", "precision", "full", "abstained")
         tables.append(things_table(titles, kinds))
+    if any(ticks.n for row in rows for ticks in row.report.total.ticks.values()):
+        answers = ("ticked", "complete", "in part", "wrong", "unanswerable")
+        tables.append(things_table(answers, [_tick_cells(row) for row in rows]))
     print_tables(*tables)
     answerable = sum(question.answerable for question in asked.questions)
     sources = {
@@ -254,3 +257,8 @@ def _cells(row: _Row) -> tuple[str, ...]:
 def _kind_cells(figures: DocsFigures) -> tuple[str | int, ...]:
     shares = (figures.recall, figures.precision, figures.fully_answered, figures.abstained)
     return (figures.n, *(percent(share, "–") for share in (figures.docqa.value, *shares)))
+
+
+def _tick_cells(row: _Row) -> tuple[str, ...]:
+    ticks = row.report.total.ticks.values()
+    return (row.engine, *(f"{each.ticked} of {each.n}" for each in ticks))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["answerable_features", "chance_answered", "has_kinds"]
+__all__ = ["answerable_features", "answered_features", "chance_answered", "has_kinds"]
 
 _ASKS_FOR = re.compile(
     r"\b(?:which|what|how (?:many|much|long|often|far|big|large|high|deep|old|fast|tall|heavy|loud))"
@@ -88,12 +88,10 @@ _KINDS = tuple(
 _WORD = re.compile(r"[^\W_]+(?:[’'.,:/-][^\W_]+)*")
 _SECTION = re.compile(r"\A\W*\d+(?:\.\d+)*[.)]?\s+(?=\W*[A-Z])")
 
-WEIGHTS, BIAS = (0.6, 0.5, 0.7), -1.7
-"""A logistic regression that tells answers with all facts from those with none.
+WEIGHTS, BIAS = (0.45, 0.47, 0.75), -1.7
+"""A logistic regression on `answered_features` that tells answers with all facts from those with none.
 
-Its inputs are the log odds that the documents answer, the log odds of the relevance, and log(1 + new
-words). The weights are rounded from a fit on the fitting sets of ``tests/data/docs`` and their traps.
-The bias was chosen on these and `formats`, so that few right answers fall below 75% and lose their ✓.
+Fitted by ``scripts/fit_tick.py`` on ``tests/data/docs/broad``.
 """
 
 KIND_WORDS = 5
@@ -171,13 +169,14 @@ def has_kinds(question: str, texts: Iterable[str]) -> bool:
     return all(any(map(needs.search, new)) for needs in needed)
 
 
-def chance_answered(
+def answered_features(
     question: str, unanswerable: float, relevance: float, texts: Iterable[str]
-) -> float:
-    """Return the chance that quotes answer a question.
+) -> tuple[float, float, float]:
+    """Return what tells whether quotes answer a question.
 
-    The more words they add to those of the question, the higher it is: "The bank lent the mill £90"
-    is a likelier answer to "What did the bank lend?" than "The bank lent money".
+    That is the log odds that the documents answer it, the log odds of the relevance, and log(1 + n) of
+    the number of words that the quotes add to the question: "The bank lent the mill £90" is a likelier
+    answer to "What did the bank lend?" than "The bank lent money".
 
     Args:
         question: the question.
@@ -188,8 +187,12 @@ def chance_answered(
     new = len({word for text in texts for word in stems_of(text)}.difference(stems_of(question)))
     if _ASKS_WHETHER.match(question) or any(asks.search(question) for asks, _ in _KINDS):
         new = max(new, KIND_WORDS)
-    odds = -_log_odds(unanswerable), _log_odds(relevance), math.log1p(new)
-    return 1 / (1 + math.exp(-BIAS - sum(map(operator.mul, WEIGHTS, odds))))
+    return -_log_odds(unanswerable), _log_odds(relevance), math.log1p(new)
+
+
+def chance_answered(features: Iterable[float]) -> float:
+    """Return the chance that quotes with these `answered_features` answer the question."""
+    return 1 / (1 + math.exp(-BIAS - sum(map(operator.mul, WEIGHTS, features))))
 
 
 def _log_odds(chance: float) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.answerable import chance_answered, has_kinds
+from semqa.engines.extractive.answerable import answered_features, chance_answered, has_kinds
 from semqa.engines.extractive.context import (
     instructions,
     members_of,
@@ -171,18 +171,29 @@ class Reading(NamedTuple):
 
         None if only words were compared, unless the kind of answer asked for is missing.
         """
-        unanswerable = max(judgement.unanswerable for _, judgement in self._asked)
-        if not all(
-            has_kinds(text, _texts(Reading(self.found, part))) for text, part in self._asked
-        ):
-            return 1.0 - max(unanswerable, UNSURE)
+        if not self.has_kinds:
+            return 1.0 - max(self._unanswerable, UNSURE)
         if not self.found.by_meaning:
             return None
-        if not unanswerable:  # a unit has the form of an answer
+        if not self._unanswerable:  # a unit has the form of an answer
             return 1.0
+        return chance_answered(self.answered_features)
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether the chosen units have the kinds of answer asked for, such as a price."""
+        return all(has_kinds(text, _texts(Reading(self.found, part))) for text, part in self._asked)
+
+    @property
+    def answered_features(self) -> tuple[float, float, float]:
+        """The features of the chance that the chosen units answer the question."""
         rows = _chosen(self)
         relevance = max(float(each.relevance[rows].max()) for each in self.judged)
-        return chance_answered(self.found.question, unanswerable, relevance, _texts(self))
+        return answered_features(self.found.question, self._unanswerable, relevance, _texts(self))
+
+    @property
+    def _unanswerable(self) -> float:
+        return max(judgement.unanswerable for _, judgement in self._asked)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
