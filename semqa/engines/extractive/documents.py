@@ -86,10 +86,14 @@ MOST_CONTENDERS, CONTENDS = 10, 0.2
 """Maximum number of units that a language model chooses from, and their minimum probability relative
 to the best one."""
 
+_ASKING = (
+    r"(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|whether)(?:['’]s)?\b"
+    r"|(?:is|are|can|do|does|did|must|may|will|should)\b"
+    r"(?! (?:also|be|been|in|left|not|now|on|only|out|still)\b)"
+)
+"""The beginning of a question: "is it", but not "is out" in "My ankle is broken and is out until May"."""
 _NEXT_PART = re.compile(
-    r"[,;]?\s+and\s+(?=(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|"
-    r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
-    re.IGNORECASE,
+    rf"[,;]?\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
 )
 _WHEN = re.compile(
     r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|daily|weekly|"
@@ -326,6 +330,8 @@ def _parts(question: str) -> list[str]:
         ['Which keys need a deposit']
         >>> _parts("How much notice is needed at work and at school?")
         ['How much notice is needed at work', 'How much notice is needed at school']
+        >>> _parts("My pass is lost and is not cancelled. Can I get in? I am 15.")
+        ['My pass is lost and is not cancelled. Can I get in? I am 15.']
         >>> _parts("Night vet - what's the number and what does it cost?")
         ["Night vet - what's the number", 'Night vet - what does it cost']
     """
