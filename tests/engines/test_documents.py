@@ -432,40 +432,11 @@ If your card is stolen, call the bank. Then tell Ann. Cards have a limit of £50
 """
 
 
-def test_instructions_of_a_paragraph_are_quoted_together() -> None:
-    (found,) = quotes("How do I submit a claim with a reason?", CLAIMS)
-    assert found.endswith("Choose the\nproject code. Enter the reason and submit the claim.")
-    assert quotes("My card has been stolen, what do I do?", CLAIMS) == [
-        "If your card is stolen, call the bank. Then tell Ann."
-    ]
-
-
-def test_a_case_begins_instructions_with_or_without_a_comma() -> None:
-    text = (
-        "Dogs are walked daily.\n\nAfter a bite: wash the wound and tell Ann. If the skin is broken go "
-        "to the hospital. The dog is kept apart.\n\nCats stay in."
-    )
-    assert quotes("What do I do if the skin is broken?", text) == [
-        "After a bite: wash the wound and tell Ann. If the skin is broken go to the hospital."
-    ]
-
-
 def test_an_age_limit_is_not_what_is_old() -> None:
     text = "Our old girl is 13.\n\nYou must be 18 or over to foster.\n\nFostering is unpaid."
     assert quotes("how old do you have to be to foster", text, encoder=TUNED_ENCODER) == [
         "You must be 18 or over to foster."
     ]
-
-
-def test_of_many_instructions_those_around_the_answer_are_quoted() -> None:
-    press = [f"Press the lid seal {n}." for n in range(60)]
-    press.insert(40, "Hold the red button for ten seconds to reset the boiler.")
-    text = f"# Boiler\n\nIt is white.\n\n{' '.join(press)}\n\nEnd of text."
-    (found,) = quotes("How do I reset the boiler with the red button?", text)
-    assert (
-        "Hold the red button for ten seconds to reset the boiler. Press the lid seal 40." in found
-    )
-    assert len(found) < 300
 
 
 def test_what_a_price_does_not_include_is_quoted_too() -> None:
@@ -538,13 +509,6 @@ def test_the_next_post_of_a_thread_brings_the_reply() -> None:
         "My mom has one.\n\nbo_lee · Sep 24, 2025, 8:20 pm\n\nNope, the R1 takes MB-9."
     )
     assert "Nope, the R1 takes MB-9." in quotes("Will the MB-14 brush fit an R1?", text)
-
-
-def test_what_is_below_the_name_of_somebody_else_is_left_out() -> None:
-    text = (FORMATS / "interview-notes.txt").read_text("utf-8")
-    found = quotes("what went wrong at Tobias show", text, encoder=TUNED_ENCODER)
-    assert any("fog machine" in quote for quote in found)
-    assert not any(other in quote for quote in found for other in ("landslide", "double-booked"))
 
 
 def test_which_of_several_is_named_by_its_heading() -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match, Units
 
 __all__ = [
-    "instructions",
     "members_of",
     "named_by",
     "needed_by",
@@ -31,9 +30,6 @@ TERM_WORDS = 3
 LONGEST_LIST, LIST_SHARE, SAYS = 12, 0.4, 0.5
 """A list of at most this many items is quoted whole if this share of it is quoted anyway, or if the
 text above it is nearer to the question than this cosine."""
-
-MOST_INSTRUCTIONS = 8
-"""Maximum number of instructions to quote around one."""
 
 MOST_QUOTED = 3
 """Maximum number of units from one that is quoted in a message to the reply below it."""
@@ -53,22 +49,6 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 """A sentence about something named in the one before it, such as "It is red" or "Turn it off"."""
-
-_INSTRUCTS = re.compile(
-    r"\W*(?:(?:to|if|when|once|after|before|for|with|in|on|at)\b[^.?!]{,80}?[,:] |"
-    r"if [^.?!,]{,40}\b(?:is|are|has|have|does|do) (?:not )?\w+ )?"
-    r"(?:(?:first|then|next|now|finally|please|always|never|don['’]t|do not)[,:]? ){,2}"
-    r"(?:add|adjust|apply|ask|attach|break|bring|call|change|check|choose|clean|clear|click|close|"
-    r"connect|contact|count|cover|cut|dial|disconnect|drain|drop|dry|empty|enter|fill|find|fit|fold|"
-    r"follow|get|give|go|hang|heat|hold|insert|install|keep|lay|leave|let|lift|load|lock|look|make|"
-    r"mix|move|note|open|pack|pay|pick|place|plug|pour|press|print|pull|push|put|raise|read|release|"
-    r"remember|remove|repeat|replace|ring|rinse|rub|run|save|screw|seal|select|send|set|shake|show|"
-    r"shut|sign|slide|start|stir|stop|store|submit|switch|take|tap|tell|tick|tie|tighten|turn|type|"
-    r"unlock|unplug|unscrew|use|wait|walk|wash|wipe|wrap|write)\b"
-    r"|.*\b(?:do not|don['’]t|(?:has|have) to|must|should)\b",
-    re.IGNORECASE,
-)
-"""A sentence that tells the reader to do something."""
 
 _ASKS_OR_DENIES = re.compile(r"\?$|^\W*(?:(?-i:[A-Z])[\w. ]{,20}: ?)?no,", re.IGNORECASE)
 """A sentence that is unclear without the one after it, such as "No, there were not 400"."""
@@ -226,19 +206,6 @@ def whole_steps(units: Units, u: int) -> list[int]:
     return group if numbered and 1 < len(items) <= LONGEST_LIST else []
 
 
-def instructions(units: Units, u: int) -> list[int]:
-    """Return the instructions around an instruction in its paragraph, at most `MOST_INSTRUCTIONS`."""
-    if not _INSTRUCTS.match(units.texts[u]):
-        return []
-    out: list[int] = []
-    for step in (1, -1):
-        at = _neighbour(units, u, step)
-        while at is not None and len(out) < MOST_INSTRUCTIONS and _INSTRUCTS.match(units.texts[at]):
-            out.append(at)
-            at = _neighbour(units, at, step)
-    return out
-
-
 def _has_lead_in(found: Match, s: int, u: int) -> bool:
     units = found.sources[s].structure.units
     over = units[u].over
@@ -264,7 +231,6 @@ def needed_by(units: Units, u: int) -> list[int]:
     if before is not None and _PRONOUN.match(units.texts[u]):
         out.append(before)
     after = _neighbour(units, u, 1)
-    out += _rest(units, u)
     for step in (1, -1) if _CASE.search(units.texts[u]) else ():
         at = _neighbour(units, u, step)
         for _ in range(LONGEST_LIST):
@@ -370,21 +336,6 @@ def _is_value(units: Units, u: int) -> bool:
         and "\n" not in units.structure.of(u)
         and _neighbour(units, u, 1) is None
     )
-
-
-def _rest(units: Units, u: int) -> list[int]:
-    """Return the price below a line that is no sentence, such as "Day ticket", and what follows."""
-    out: list[int] = []
-    at = _neighbour(units, u, 1)
-    if units.texts[u].endswith(tuple(".!?:;,")) or at is None or not AMOUNT.match(units.texts[at]):
-        return out
-    while at is not None and len(out) < LONGEST_LIST:
-        out.append(at)
-        at = _neighbour(units, at, 1)
-        text = units.texts[at] if at is not None else "."
-        if not (text[:1].islower() or text.isupper()):
-            break
-    return out
 
 
 def _reply(units: Units, u: int) -> list[int]:

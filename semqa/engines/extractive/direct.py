@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["ASKS_HOW", "contrary", "direct_rows", "elsewhere", "missing_names"]
+__all__ = ["ASKS_HOW", "contrary", "direct_rows", "missing_names"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -281,45 +281,6 @@ _LISTS_WHAT = re.compile(r"\b(?:what|which)\b|:$", re.IGNORECASE)
 _DENIES = re.compile(rf"n['’]t\b|\bcannot\b|{NEGATES.pattern}", re.IGNORECASE)
 
 
-def elsewhere(found: Match) -> list[int]:
-    """Return the rows under headings beside those with a name that the question has.
-
-    They are about something else: in "What went wrong at Ann's show?", what is below "Candidate: Bo
-    Lee", but not below "Safety". Such headings begin with the same word.
-    """
-    asked = {_base(word) for word in _RUN.findall(found.question) if len(word) > 2}
-    paths = [(found.sources[s].title, *found.sources[s].above[u]) for s, u in found.places]
-    named = {
-        text: {_base(word) for word in _CAPITALISED.findall(text)[1:]} & asked
-        for path in paths
-        for text in path[1:]
-    }
-    if not any(named.values()):
-        return []
-    # A name is capitalised wherever it occurs, even within sentences, unlike "Refunds" in a heading.
-    texts = [source.texts[u] for source in found.sources for u in source.content]
-    runs = {run for text in texts for run in _RUN.findall(text)}
-    within = {_base(name) for text in texts for name in _WITHIN.findall(text)}
-    known = within & set().union(*named.values())
-    names = sorted(n for n in known if not any(run.startswith(n) for run in runs))[:MOST_NAMES]
-    about = {
-        (path[:at], _first(text))
-        for path in paths
-        for at, text in enumerate(path)
-        if not named.get(text, set()).isdisjoint(names) and not _first(text).endswith(":")
-    }
-    return [
-        row
-        for row, (path, (s, u)) in enumerate(zip(paths, found.places, strict=True))
-        if any((path[:at], _first(path[at])) in about for at in range(1, len(path)))
-        and not any(
-            re.search(rf"\b{re.escape(name)}", text, re.IGNORECASE)
-            for name in names
-            for text in (*path, found.sources[s].groups[u])
-        )
-    ]
-
-
 def contrary(found: Match) -> list[int]:
     """Return the rows of lists of the contrary: "What to bring" if a question asks what not to bring.
 
@@ -338,22 +299,12 @@ def contrary(found: Match) -> list[int]:
     return [row for row, place in enumerate(found.places) if place in listed]
 
 
-def _first(text: str) -> str:
-    return text.split(maxsplit=1)[0] if text else ""
-
-
-def _base(word: str) -> str:
-    return word.lower().removesuffix("s").rstrip("'’")
-
-
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
     r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
     r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""
-_WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
-_CAPITALISED = re.compile(r"\b[A-Z][\w-]*")
 _RUN = re.compile(r"\w+(?:-\w+)*")
 MOST_NAMES = 10
 """Maximum number of names that are looked for."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answered_features, chance_answered, has_kinds
 from semqa.engines.extractive.context import (
-    instructions,
     members_of,
     named_by,
     needed_by,
@@ -470,11 +469,7 @@ def choose(reading: Reading) -> list[Quoted]:
 
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
-        steps = (
-            whole_steps(found.sources[s], u) or instructions(found.sources[s], u)
-            if asks_how
-            else []
-        )
+        steps = whole_steps(found.sources[s], u) if asks_how else []
         names = named_by(found.sources[s], u) if asks_which else []
         members = members_of(found.sources[s], u)
         if chosen.intersection((s, member) for member in members):

@@ -12,7 +12,7 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.bands import bands
-from semqa.engines.extractive.direct import contrary, direct_rows, elsewhere
+from semqa.engines.extractive.direct import contrary, direct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ MOST = 10
 """Maximum number of quoted units, not counting context."""
 
 
-ELSEWHERE = 0.05
-"""Factor of the probability of units about something else than the question names."""
+CONTRARY = 0.05
+"""Factor of the probability of units of lists of the contrary."""
 
 DIRECT, BESIDE = (0.85, 0.95), 0.4
 """Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
@@ -193,8 +193,8 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    others = elsewhere(found) + contrary(found)
-    chances[others], relevance[others] = ELSEWHERE * chances[others], ELSEWHERE * relevance[others]
+    others = contrary(found)
+    chances[others], relevance[others] = CONTRARY * chances[others], CONTRARY * relevance[others]
     fitting = []
     for row, beside in bands(found, select(chances)):
         fitting.append(row)
