@@ -407,7 +407,9 @@ def test_words_of_a_pdf_may_be_parted_by_a_gap_alone_and_a_frame_is_no_table() -
     assert found == "The harbour was built."
 
 
-@pytest.mark.parametrize("title", ["(anonymous)", "untitled", "Document1", "slides.html"])
+@pytest.mark.parametrize(
+    "title", ["(anonymous)", "untitled", "Document1", "slides.html", "tariffs_v3_FINAL"]
+)
 def test_a_placeholder_is_no_title_of_a_pdf(title: str) -> None:
     assert extract("tariffs.pdf", makers.pdf([["Berths."]], title=title)).title == "tariffs"
 
@@ -417,6 +419,19 @@ def test_a_table_of_contents_is_left_out() -> None:
     contents = [f"{i} {title} . . . . . . . . . . {i + 1}" for i, title in enumerate(titles, 1)]
     pdf = extract("r.pdf", makers.pdf([["Contents", *contents], ["Fuel is sold at the pier."]]))
     assert (pdf.text, pdf.pages) == ("Fuel is sold at the pier.", (0, 0))
+
+    listed = [line for i, t in enumerate(titles) for line in aligned((t, str(i)), top=700 - 15 * i)]
+    sections = [
+        [
+            written(72, 600 - 60 * i, f"{i + 1} {t}", 20),
+            written(72, 580 - 60 * i, f"Ask at office number {i}."),
+        ]
+        for i, t in enumerate(titles)
+    ]
+    text = drawn_pdf(*listed, *chain(*sections))
+    assert text == "\n\n".join(
+        f"# {i + 1} {t}\n\nAsk at office number {i}." for i, t in enumerate(titles)
+    )
 
     items = "".join(f'<li><a href="#s{i}">{title}</a></li>' for i, title in enumerate(titles))
     page = f"<ol>{items}</ol><p>Fuel is sold at the pier.</p><ul><li><a href='#s1'>Moorings</a> cost £5.</li></ul>"
@@ -488,6 +503,13 @@ def test_lines_of_a_narrow_column_are_joined() -> None:
         *[written(72, 540 - 14 * i, line) for i, line in enumerate(column)],
     )
     assert found.endswith(" ".join(column))
+
+
+def test_a_line_of_a_pdf_does_not_end_in_a_parenthesis() -> None:
+    lines = ["Present: J. Pardoe, S. Lal, M. Trent, R. Oduya (from item", "4), K. Bramley"]
+    lines += ["Also: the clerk and two hundred people of the public and", "of the press"]
+    found = extract("r.pdf", makers.pdf([lines])).text
+    assert found.split("\n") == [" ".join(lines[:2]), " ".join(lines[2:])]
 
 
 def test_a_line_of_a_pdf_ends_where_the_next_word_had_room() -> None:
@@ -936,6 +958,15 @@ def test_what_is_filled_into_a_form_stands_beside_or_below_its_label() -> None:
     )
 
 
+def test_lines_of_a_field_stay_lines() -> None:
+    said = "What are the risks of the project, and what do you do about them?"
+    lines = [written(72, 720, f"Part 4. {said}"), written(72, 700, said)]
+    field = "/Subtype/Widget/FT/Tx/T(t)/F 4/Rect[72 620 400 690]/V(Fire: leave.\rIce: salt.)"
+    content = makers.stream("\n".join(lines).encode())
+    found = extract("r.pdf", makers.pdf_contents([content], annotations=[field])).text
+    assert found.endswith("\n\nFire: leave.\nIce: salt.")
+
+
 def test_drawn_bullets_are_items() -> None:
     def dot(y: int) -> str:
         return f"80 {y} 3 3 re f"
@@ -972,6 +1003,8 @@ def test_items_of_a_pdf_keep_their_level() -> None:
     ]
     found = drawn_pdf(*[written(x, 700 - 14 * i, text) for i, (x, text) in enumerate(items)])
     assert found == "• racking ran out\n  • pallets are off site\n• leases end"
+    found = drawn_pdf(written(60, 700, "5.1 Care", 20), written(72, 676, "1. Clean it."))
+    assert found == "# 5.1 Care\n\n1. Clean it."
 
 
 def test_the_labels_of_bars_stay_with_the_figures_above_them() -> None:
@@ -1302,7 +1335,7 @@ def test_a_power_that_a_browser_printed_stays_in_its_line() -> None:
     assert found == "It has 10⁻⁶ grams of chlorine."
     note = written(72, 640, "1", 10), written(80, 636, "Over 18 on the day.")
     found = drawn_pdf(written(72, 700, "Adults pay more."), *note)
-    assert found == "Adults pay more.\nOver 18 on the day."
+    assert found == "Adults pay more.\n\n¹ Over 18 on the day."
 
 
 def test_what_a_rule_strikes_through_is_no_text_of_a_pdf() -> None:
@@ -1312,15 +1345,36 @@ def test_what_a_rule_strikes_through_is_no_text_of_a_pdf() -> None:
         assert drawn_pdf(text, rule) == "The fee is 30 25."
 
 
-def test_the_marks_of_a_note_are_no_text_where_they_are_smaller_lines() -> None:
-    found = drawn_pdf(
-        written(72, 700, "You can have gas and air instead"),
-        *[written(247, 706, "1", 7), written(251, 700, ", after which you may drive home.")],
-        *[written(72, 640, "1", 7), written(78, 636, "Gas is not suitable for everybody.", 9)],
+def test_the_marks_of_notes_are_raised_if_their_notes_are_on_the_page() -> None:
+    text = [written(72, 700, "You can have gas and air instead"), written(247, 706, "1", 7)]
+    text.append(written(251, 700, ", after which you may drive home."))
+    note = [written(72, 640, "1", 7), written(78, 636, "Gas is not suitable for everybody.", 9)]
+    assert drawn_pdf(*text, *note) == (
+        "You can have gas and air instead¹, after which you may drive home.\n\n"
+        "¹ Gas is not suitable for everybody."
     )
-    assert found == (
-        "You can have gas and air instead, after which you may drive home.\n\n"
-        "Gas is not suitable for everybody."
+    assert drawn_pdf(*text) == "You can have gas and air instead, after which you may drive home."
+
+
+def test_notes_and_footers_that_are_drawn_first_do_not_interrupt_the_text() -> None:
+    def page(number: int, *drawn: str) -> bytes:
+        edges = [written(300, 30, str(number)), *[written(72, 760, "The park")] * (number > 1)]
+        return makers.stream("\n".join([*edges, *drawn]).encode())
+
+    pages = [
+        page(
+            1,
+            *[written(72, 64, "1", 7), written(78, 60, "Not on Sundays.", 9)],
+            *[written(72, 700, "Dogs may come into the park"), written(222, 706, "1", 7)],
+            *[written(226, 700, "."), written(72, 654, "Please:")],
+            written(72, 640, "1. Keep them on a lead."),
+        ),
+        page(2, written(72, 700, "2. Clean up.")),
+        page(3, written(72, 700, "3. Go home.")),
+    ]
+    assert extract("r.pdf", makers.pdf_contents(pages)).text == (
+        "Dogs may come into the park¹.\n\n¹ Not on Sundays.\n\nPlease:\n"
+        "1. Keep them on a lead.\n2. Clean up.\n3. Go home."
     )
 
 
@@ -1371,10 +1425,45 @@ def test_aligned_lines_of_a_pdf_are_a_table() -> None:
 
 def test_names_beside_values_of_a_pdf_are_rows_without_a_header() -> None:
     rows = [("Account", "7741 2093"), ("Tariff", "Saver 18M"), ("Exit fee", "75 pounds")]
-    assert drawn_pdf(*aligned(*rows)).split("\n") == [
-        "| | |",
-        "| --- | --- |",
-        *[f"| {' | '.join(row)} |" for row in rows],
+    lines = ["| | |", "| --- | --- |", *[f"| {' | '.join(row)} |" for row in rows]]
+    assert drawn_pdf(*aligned(*rows)).split("\n") == lines
+    two = drawn_pdf(*aligned(*rows), *aligned(*rows, top=600)).split("\n")
+    assert two == [*lines, "", *lines]
+
+
+def test_amounts_in_a_pdf_may_be_aligned_on_the_right() -> None:
+    rows = [("Envelope", "25"), ("Box, small", "1060"), ("Box, large", "140")]
+    cells = [((72, name), (400 - 6.67 * len(amount), amount)) for name, amount in rows]
+    found = drawn_pdf(
+        *[written(x, 700 - 15 * i, text) for i, row in enumerate(cells) for x, text in row]
+    )
+    assert found.split("\n")[2:] == [f"| {' | '.join(row)} |" for row in rows]
+
+
+def test_numbered_paragraphs_of_a_pdf_are_no_table() -> None:
+    said = [("Police", "Two vans were broken into in Mill Lane."), ("Finance", "We have enough.")]
+    rows = [("27/31", "The minutes of the last meeting were signed.")]
+    rows += [(f"27/{i}", f"{name}. {text}") for i, (name, text) in enumerate(said, 32)]
+    found = drawn_pdf(*[line for i, r in enumerate(rows) for line in aligned(r, top=700 - 30 * i)])
+    assert "|" not in found
+
+
+def test_a_cell_with_a_mark_may_stand_lower_than_its_row() -> None:
+    rows = [("Service", "Basic", "Plus"), ("Monthly", "3.00", "9.50"), ("Copy", "2.00", "1.00")]
+    found = drawn_pdf(
+        *aligned(rows[0]),
+        *[written(72, 682, "Monthly"), written(114, 686, "1", 10)],
+        *[text for x, t in ((182, "3.00"), (292, "9.50")) for text in [written(x, 684.4, t)]],
+        *aligned(rows[2], top=668),
+        *[written(72, 620, "1", 7), written(78, 616, "Not in May.")],
+    )
+    assert found.split("\n") == [
+        "| Service | Basic | Plus |",
+        "| --- | --- | --- |",
+        "| Monthly¹ | 3.00 | 9.50 |",
+        "| Copy | 2.00 | 1.00 |",
+        "",
+        "¹ Not in May.",
     ]
 
 

@@ -45,6 +45,9 @@ _MAX_REPEATED = 100
 _HIGHEST_ROW = 150.0
 """Maximum distance between the rules of a table that has no upright ones, in points."""
 
+_LINE = 12.0
+"""Maximum height of a line of a field, in points."""
+
 MAX_FILLED = 500
 """Maximum number of fields of forms on a page that are read."""
 
@@ -345,16 +348,19 @@ def drawings(page: Any, pdfium: Any, turn: Turn) -> tuple[list[Table], list[Box]
 
 
 def filled(page: Any, pdfium: Any, turn: Turn) -> Iterator[tuple[Box, str]]:
-    """Yield what is typed into a page, which is no part of its text: values of forms, boxes and notes."""
+    """Yield the lines typed into a page, which are no part of its text: values of forms, boxes and notes."""
     area = pdfium.FS_RECTF()
     for i in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_FILLED)):
         annot = pdfium.FPDFPage_GetAnnot(page, i)
         hidden = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
-        text = ""
-        if not pdfium.FPDFAnnot_GetFlags(annot) & hidden:
-            text = " ".join(_filled(page, annot, pdfium).split())
-        if text and pdfium.FPDFAnnot_GetRect(annot, area):
-            yield _box([turn(area.left, area.bottom), turn(area.right, area.top)]), text
+        shown = not pdfium.FPDFAnnot_GetFlags(annot) & hidden
+        if shown and pdfium.FPDFAnnot_GetRect(annot, area):
+            box = _box([turn(area.left, area.bottom), turn(area.right, area.top)])
+            text = [" ".join(line.split()) for line in _filled(page, annot, pdfium).splitlines()]
+            lines = list(filter(None, text))
+            for number, line in enumerate(lines):
+                step = min((box.top - box.bottom) / len(lines), _LINE)
+                yield box._replace(top=box.top - number * step), line
         pdfium.FPDFPage_CloseAnnot(annot)
 
 

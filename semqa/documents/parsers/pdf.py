@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.documents.parsers.drawn import Table, drawings, filled, turn_of
 from semqa.documents.parsers.pdf_lines import LIGATURES, Line, page_lines
-from semqa.documents.parsers.pdf_text import ROW, goes_on_next_page, join_pages, with_structure
+from semqa.documents.parsers.pdf_text import (
+    ROW,
+    between_pages,
+    join_pages,
+    with_notes_below,
+    with_structure,
+)
 from semqa.documents.parsers.plain import table_lines
 from semqa.errors import InputError
 from semqa.extras import require
@@ -46,7 +52,7 @@ _PRINTED = re.compile(
 _NO_TITLES = re.compile(
     r"(?i)^(\(?(untitled|anonymous|unspecified|unknown|no title|title)\)?|(untitled )?(document|presentation) ?\d*|"
     r"(microsoft (word|powerpoint|excel)|powerpoint presentation)\b.*|slide \d+|about:blank|"
-    r".*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
+    r"\S*_\S*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
 )
 
 _MAX_BETWEEN = 6
@@ -71,9 +77,11 @@ def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
     if nonempty < 2:
         return list(pages)
     left = [page.split("\n") for page in pages]
-    edges = [_repeated(lines, nonempty, last=last) for last in (False, True)]
-    if nonempty < MIN_PAGES and not any(_PAGE.search(key) for known in edges for key in known):
-        return list(pages)
+    edges = [_repeated(lines, nonempty, 2, last=last) for last in (False, True)]
+    if not any(_PAGE.search(key) for known in edges for key in known):
+        if nonempty < MIN_PAGES:
+            return list(pages)
+        edges = [_repeated(lines, nonempty, MIN_PAGES, last=last) for last in (False, True)]
     for known, last in zip(edges, (False, True), strict=True):
         left = [
             _without_edge(page, number, known, last=last) if page else page
@@ -91,8 +99,12 @@ def _without_print_marks(page: str) -> str:
     return "\n".join(line for i, line in enumerate(lines) if i not in marks)
 
 
-def _repeated(lines: Sequence[Sequence[str]], nonempty: int, *, last: bool) -> set[str]:
-    """Return the keys of lines that occur at this edge of most pages, or of every other page."""
+def _repeated(lines: Sequence[Sequence[str]], nonempty: int, least: int, *, last: bool) -> set[str]:
+    """Return the keys of lines that occur at this edge of most pages, or of every other page.
+
+    Args:
+        least: the minimum number of pages.
+    """
     seen: Counter[str] = Counter()
     sided: Counter[tuple[str, int]] = Counter()
     for number, page in enumerate(lines):
@@ -100,7 +112,6 @@ def _repeated(lines: Sequence[Sequence[str]], nonempty: int, *, last: bool) -> s
         for key in {key for line in edge for key in _keys(line, number)}:
             seen[key] += 1
             sided[key, number % 2] += 1
-    least = min(MIN_PAGES, nonempty)
     often = {key for key, times in seen.items() if times >= least and 2 * times > nonempty}
     return often | {
         key for (key, _), times in sided.items() if times >= MIN_PAGES and times > 0.4 * nonempty
@@ -147,9 +158,9 @@ def parse_pdf(name: str, data: bytes, limits: Limits) -> Parsed:
     parts: list[str] = []
     starts: list[int] = []
     at = 0
-    for joined in join_pages(without_headers_and_footers(raw)):
+    for joined in map(with_notes_below, join_pages(without_headers_and_footers(raw))):
         if parts and joined:
-            parts.append(" " if goes_on_next_page(parts[-1], joined) else "\n\n")
+            parts.append(between_pages(parts[-1], joined))
             at += len(parts[-1])
         starts.append(at)
         if joined:

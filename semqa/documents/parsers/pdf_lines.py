@@ -14,7 +14,7 @@ from semqa.documents.document import clean
 from semqa.documents.parsers.plain import superscript, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from semqa.documents.parsers.drawn import Box, Table, Turn
 
@@ -28,6 +28,9 @@ BULLETS = "•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8"
 
 MIN_COLUMN, _MIN_PROSE = 3, 25
 """Minimum number of lines in a column of prose, and their mean length."""
+
+_MAX_EDGE = 30
+"""Lines of headers, footers and notes that may be drawn before the text of a page."""
 
 _MAX_INITIALS = 5
 """Drop caps on a page that are considered."""
@@ -66,6 +69,9 @@ _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
 
 _NUMBER = re.compile(rf"\(?\w{{1,4}}[.)]|[-–*{BULLETS}]")
 """The number or bullet of an item, before a gap."""
+
+_PARAGRAPH = re.compile(rf"{_NUMBER.pattern}|\d{{1,4}}(?:[./]\d{{1,4}})+")
+"""The number of an item or a paragraph."""
 
 _BEFORE_CENTS = re.compile(r"\d[.,]$")
 
@@ -141,7 +147,9 @@ def page_lines(
     lines = [_without_struck(line, rules) for line in lines]
     headed = [_with_header(table, lines) for table in tables]
     tables = [table for table in headed if table.is_grid]
-    lines = [_with_superscripts(line) for line in _with_initials(_with_rest(lines))]
+    lines = _with_initials(_with_rest(lines))
+    notes = {mark for line in lines if (mark := _mark_of_note(line))}
+    lines = _from_top([_with_superscripts(line, notes) for line in lines])
     ordered = list(_by_column(_with_fields(lines, fields)))
     aligned = dict(_aligned_rows(ordered, tables, rules))
     until = 0
@@ -149,6 +157,8 @@ def page_lines(
         if at in aligned:
             until, rows, headless = aligned[at]
             texts = (line.translate(LIGATURES) for line in table_lines(rows, headless=headless))
+            if found and isinstance(found[-1], Line) and found[-1].is_row:
+                found.append(Line(""))
             found += [Line(text, is_row=True) for text in texts]
         if at < until:
             continue
@@ -250,6 +260,20 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
     return joined
 
 
+def _from_top(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
+    """Move lines that are drawn first but stand below all others, such as footers and notes, to the end."""
+    said = [(shown[0].place, i) for i, line in enumerate(lines) if (shown := _shown(line))]
+    for count in range(min(_MAX_EDGE, len(said) - 1), 0, -1):
+        edge, rest = said[:count], [place for place, _ in said[count:]]
+        low = [i for place, i in sorted(edge, reverse=True) if place < min(rest)]
+        if all(place < min(rest) or place >= max(rest) for place, _ in edge):
+            return [
+                *(line for i, line in enumerate(lines) if i not in low),
+                *(lines[i] for i in low),
+            ]
+    return list(lines)
+
+
 def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
     """Put drop caps, which are lines of their own, before the rest of their word."""
     found = list(lines)
@@ -333,11 +357,22 @@ def _begins_with_mark(shown: Sequence[_Letter], line: Sequence[_Letter], base: _
     first = dropwhile(lambda each: each.text.isspace(), line)
     word = list(takewhile(lambda each: not each.text.isspace(), first))
     rest = shown[len(word) :]
-    return _is_mark(word, base) and (not rest or abs(rest[0].place - base.place) < 1)
+    return _is_mark(word, base) and (not rest or abs(rest[0].place - base.place) < base.size / 4)
 
 
-def _with_superscripts(letters: Sequence[_Letter]) -> list[_Letter]:
-    """Return a line without the marks of notes, and with other raised numbers in superscript."""
+def _mark_of_note(letters: Sequence[_Letter]) -> str:
+    """Return the raised mark that a line begins with; else ""."""
+    shown = _shown(letters)
+    if not shown:
+        return ""
+    size = _usual_size(shown)
+    base = next(letter for letter in shown if letter.size == size)
+    mark = "".join(each.text for each in takewhile(lambda each: _is_raised(each, base), shown))
+    return mark if _MARK.fullmatch(mark) else ""
+
+
+def _with_superscripts(letters: Sequence[_Letter], notes: Collection[str]) -> list[_Letter]:
+    """Return a line with raised numbers in superscript, but without the marks of other notes than these."""
     shown = _shown(letters)
     if not shown:
         return list(letters)
@@ -353,8 +388,7 @@ def _with_superscripts(letters: Sequence[_Letter]) -> list[_Letter]:
         mark = "".join(each.text for each in run).strip() if raised else ""
         text = "".join(each.text for each in line[-_LONGEST_NAME:]) if mark else ""
         if mark and not (len(mark) > 1 and _BEFORE_CENTS.search(text)):
-            begins = not text and run[-1].text.isspace()  # the mark before the note itself
-            if _MARK.fullmatch(mark) and (begins or _BEFORE_MARK.search(text)):
+            if mark not in notes and _MARK.fullmatch(mark) and _BEFORE_MARK.search(text):
                 # The letters keep their places without their text.
                 run = [e if e.text.isspace() else e._replace(text="") for e in run]
             else:
@@ -362,6 +396,12 @@ def _with_superscripts(letters: Sequence[_Letter]) -> list[_Letter]:
                 run = [each._replace(text=text) for each, text in zip(run, texts, strict=True)]
         line += run
     return line
+
+
+def _right(letter: _Letter) -> float:
+    """Return about where a letter ends: most are half as wide as high."""
+    narrow = _NARROW_LETTER if letter.text in _NARROW_LETTERS else 0.0
+    return letter.left + (0.5 - narrow) * letter.size / 2
 
 
 def _usual_size(shown: Iterable[_Letter]) -> int:
@@ -462,9 +502,9 @@ def _cells(line: Sequence[_Letter], least: float = _COLUMN_GAP) -> list[_Cell]:
     cells = []
     for run in runs:
         shown = _shown(run)
-        right = shown[-1].left + shown[-1].size / 4  # letters are about half as wide as high
         text = "".join(each.text for each in run)
-        cells.append(_Cell(shown[0].left, right, text, all(each.bold for each in shown)))
+        bold = all(each.bold for each in shown)
+        cells.append(_Cell(shown[0].left, _right(shown[-1]), text, bold))
     return cells
 
 
@@ -639,11 +679,15 @@ def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
     full = [row for row in rows if all(cell.text for cell in row)]
     if len(rows[0]) > 2:
         return 2 * len(full) >= len(rows)
-    lefts = [row[1].left for row in full]
-    labels = all(row[0].text.rstrip().endswith(":") for row in rows)  # lines of their own
-    labels = labels or all(_NUMBER.fullmatch(row[0].text.strip()) for row in rows)
-    short = not labels and all(len(row[0].text) <= _LONGEST_NAME for row in rows)
-    return len(full) == len(rows) and short and max(lefts) - min(lefts) <= 2 * SAME_PLACE
+    names = [row[0].text.strip() for row in rows]
+    labels = all(name.endswith(":") for name in names)  # lines of their own
+    prose = sum(len(row[1].text) for row in rows) >= _MIN_PROSE * len(rows)
+    number = _PARAGRAPH if prose else _NUMBER
+    if len(full) < len(rows) or labels or all(map(number.fullmatch, names)):
+        return False
+    edges = [row[1].left for row in full], [row[1].right for row in full]
+    aligned = any(max(places) - min(places) <= 2 * SAME_PLACE for places in edges)
+    return aligned and max(map(len, names)) <= _LONGEST_NAME
 
 
 def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
@@ -707,15 +751,14 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
             dropwhile(lambda each: each.text.isspace(), letters),
         )
     )
-    width = size / 4  # of the last letter; letters are about half as wide as high
     return Line(
         text,
         place,
         size,
         all(letter.bold for letter in shown),
         left=left,
-        right=shown[-1].left + width,
-        first=word[-1].left + width - left,
+        right=_right(shown[-1]),
+        first=_right(word[-1]) - left,
         gaps=len(_cells(letters, _WIDE_GAP)) > 1,
         number=_number_before_gap(shown),
     )

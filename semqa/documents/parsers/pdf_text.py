@@ -30,7 +30,7 @@ _LONGEST_ENDING = 3
 
 _LONGEST_WORD = 60
 _ITEM = re.compile(
-    r"(?:[-*•–·‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
+    r"(?:[-*•–·‣]|[¹²³⁰⁴-⁹]{1,2}|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
     r"(?:\s|(?<=[A-ZÀ-Þ]))"
 )
 _BULLET = re.compile(rf"[{BULLETS}](?:\s+|$)")
@@ -54,11 +54,18 @@ _LEADERS = re.compile(r"(?:\. ?){5}")
 _LED_NUMBER = re.compile(r"\. ?\. *(\d{1,4})\s*$")
 """The number after dot leaders, at the end of a line."""
 
+_SECTION, _ITS_PAGE = re.compile(r"^\d[\d.]* (?=\D)"), re.compile(r"(?<=\D) \d{1,4}$")
+"""The number of a section before its name, and that of its page after it."""
+
 _MIN_CONTENTS_LINES = 4
 """A table of contents has more lines than this."""
 
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
+_RAISED = "[¹²³⁰⁴-⁹]"
+_NOTES = re.compile(rf"(?<=\S)(?:\n+{_RAISED}{{1,2}} .+)+\Z")
+"""The notes at the end of a page."""
+
 _LONGEST_HEADING = 200
 _SLOGAN = 15
 """Maximum number of words of a heading that ends in a full stop."""
@@ -74,14 +81,44 @@ _PARAGRAPH_SCALE = 1.18
 """Minimum ratio of the distance between paragraphs to that between lines."""
 
 
-def goes_on_next_page(page: str, after: str) -> bool:
-    """Whether a sentence goes on after a page break."""
+def between_pages(page: str, after: str) -> str:
+    """Return what parts two pages: a space in a sentence, a line end in a list, or else a blank line."""
     line = page[page.rfind("\n") + 1 :]
+    item = _ITEM.match(line)
+    if item and (next_item := _ITEM.match(after)):
+        marks = [re.sub(r"\W", "", each[0]) for each in (item, next_item)]
+        counts = all(map(str.isdecimal, marks)) and int(marks[1]) == int(marks[0]) + 1
+        return "\n" if counts or item[0] == next_item[0] else "\n\n"
     if after[0].islower():
-        return line[-1] not in ".!?:"
+        return "\n\n" if line[-1] in ".!?:" else " "
     prose = len(line) >= _MIN_FULL and not ROW.fullmatch(line) and not _HEADING.match(line)
     number = after[0].isdecimal() and not _ITEM.match(after)
-    return prose and (_UNFINISHED.search(line) is not None or (number and line[-1].isalpha()))
+    unfinished = _UNFINISHED.search(line) is not None or (number and line[-1].isalpha())
+    return " " if prose and unfinished else "\n\n"
+
+
+def with_notes_below(page: str) -> str:
+    """Return a page with the notes at its foot below the paragraphs, lists or tables with their marks.
+
+    They are above a paragraph or list that may go on on the next page.
+    """
+    foot = _NOTES.search(page)
+    if foot is None:
+        return page
+    blocks, notes = page[: foot.start()].split("\n\n"), foot[0].strip().split("\n")
+    end = len(blocks)
+    if _ITEM.match(blocks[-1]) or not re.search(rf"[.!?|]{_RAISED}*$", blocks[-1]):
+        end -= 1
+        while end and (_HEADING.match(blocks[end - 1]) or blocks[end - 1][-1] == ":"):
+            end -= 1
+    found: dict[int, list[str]] = {}
+    for note in filter(None, notes):
+        mark = re.compile(rf"\S(?<!{_RAISED}){note.split()[0]}(?!{_RAISED})")
+        at = next((i for i, block in enumerate(blocks[:end]) if mark.search(block)), end - 1)
+        found.setdefault(at % len(blocks), []).append(note)
+    return "\n\n".join(
+        each for i, block in enumerate(blocks) for each in [block, *found.get(i, ())]
+    )
 
 
 def with_structure(pages: Sequence[Sequence[Line]]) -> list[str]:
@@ -101,7 +138,7 @@ def with_structure(pages: Sequence[Sequence[Line]]) -> list[str]:
     levels = {size: min(level, 6) for level, size in enumerate(reversed(found), 1)}
     lowest = min(len(levels) + 1, 6)
     names = {
-        page[i].text.strip()
+        _name(page[i].text)
         for page, *some in zip(pages, titles, bold, strict=True)
         for heads in some
         for i in heads
@@ -134,7 +171,7 @@ def with_structure(pages: Sequence[Sequence[Line]]) -> list[str]:
             if before is None and lines:
                 lines.append("")
             apart = before is not None and i not in labels and _is_apart(before, line, pitch)
-            begins = _BULLET.match(text) or _ITEM.match(text)
+            begins = i not in heads and (_BULLET.match(text) or _ITEM.match(text))
             if begins:
                 same_list = item and before is not None and before.place > line.place
                 depths = [x for x in depths if same_list and x < line.left - line.size / 2]
@@ -195,7 +232,8 @@ def _line_ends(page: Sequence[Line], pitch: float) -> list[str]:
     """Return a mark for each line that goes on, or ends a paragraph or a line of an address or list.
 
     A line ends if there was room for the next word. If most lines of a block end so, those that are
-    just full do as well. A line goes on if there was no room, as in most lines of its column.
+    just full do as well. A line goes on if there was no room, or little and the next one does not begin a
+    sentence, in a column where most lines are full.
     """
     marks = [""] * len(page)
     may_end = [_may_end(*lines) for lines in pairwise(page)] + [False]
@@ -205,8 +243,9 @@ def _line_ends(page: Sequence[Line], pitch: float) -> list[str]:
         right = max(page[i].right for i in run)
         full = [i for i in run[:-1] if not page[i].has_room(page[i + 1], right)]
         prose = 3 * sum(page[i].text.lstrip()[:1].islower() for i in run) >= len(run)
-        for i in full if max(len(run), 2 * MIN_COLUMN - 1) < 2 * len(full) else ():
-            if not may_end[i] or (prose and not page[i].gaps):
+        for i in run[:-1] if max(len(run), 2 * MIN_COLUMN - 1) < 2 * len(full) else ():
+            little = not page[i].has_room(page[i + 1], right - page[i].size / 2)
+            if (little and not may_end[i]) or (i in full and prose and not page[i].gaps):
                 marks[i] = _GOES_ON
     for column in columns:
         i = column[-1]
@@ -253,10 +292,10 @@ def _may_end(before: Line, after: Line) -> bool:
 
 
 def _is_unfinished(before: Line, after: Line) -> bool:
-    """Whether the first line cannot end a sentence, or a date is split over both."""
+    """Whether the first line cannot end a sentence, or a date or a parenthesis is split over both."""
     said = before.text.rstrip()
-    date = _DAY.search(said) and _MONTH.match(after.text.lstrip())
-    return date is not None or _UNFINISHED.search(said) is not None
+    date = _DAY.search(said) is not None and _MONTH.match(after.text.lstrip()) is not None
+    return date or said.count("(") > said.count(")") or _UNFINISHED.search(said) is not None
 
 
 def _is_contents(page: Sequence[Line]) -> bool:
@@ -327,17 +366,26 @@ def _bold_headings(page: Sequence[Line], usual: int, pitch: float) -> set[int]:
     return found
 
 
+def _name(heading: str) -> str:
+    """Return the name of a section in its heading, or in a line or row of a table of contents."""
+    return _SECTION.sub("", " ".join(heading.replace("|", " ").split())).strip("- ").casefold()
+
+
 def _contents(page: Sequence[Line], heads: set[int], names: set[str], count: int) -> set[int]:
     """Return the indexes of a table of contents.
 
-    That is several lines that are headings elsewhere, or end in dots and the numbers of pages.
+    That is several lines that are headings elsewhere, apart from the numbers of sections and pages,
+    or end in dots and the numbers of pages.
     """
     found: set[int] = set()
+    said = [
+        name if (name := _name(line.text)) in names else _ITS_PAGE.sub("", name) for line in page
+    ]
     for listed, some in groupby(
-        range(len(page)), key=lambda i: i not in heads and page[i].text.strip() in names
+        range(len(page)), key=lambda i: i not in heads and (said[i] in names or not said[i])
     ):
         run = list(some)
-        if listed and len(run) > 2:
+        if listed and sum(said[i] in names for i in run) > 2:
             found.update(run)
     leads = [None if line.is_row else _LED_NUMBER.search(line.text[-20:]) for line in page]
     for led, some in groupby(range(len(page)), key=lambda i: leads[i] is not None):
