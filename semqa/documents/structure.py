@@ -46,13 +46,13 @@ LONGEST_SENTENCE = 1_500
 
 DECIDES = re.compile(
     r"\W*(?:(?:all|not|un)\W?)?(?:accepted|adopted|agreed|approved|carried|declined|deferred|granted|passed|"
-    r"postponed|refused|rejected)\b[^.:]{,40}\.?[^\w:]*",
+    r"postponed|refused|rejected)\b[^.:]{,40}\.?[^\w:]*|(?:no )?objections?(?:[,:;]| by\b| but\b|\.$)[^.]*\.?",
     re.IGNORECASE,
 )
 """A decision on what the sentence before it says, such as "Approved." or "Carried by 6 to 2"."""
 
 NEGATES = re.compile(
-    r"\b(?:not|never|no|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
+    r"\b(?:not|never|no(?!-)|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
     r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
     re.IGNORECASE,
 )

@@ -450,6 +450,7 @@ def test_what_a_price_does_not_include_is_quoted_too() -> None:
     [
         "The bus needs new brakes for 1,900. Approved.",
         "The bus needs new brakes for 1,900. Carried by six votes to two.",
+        "The bus needs new brakes for 1,900. Objection by two votes: too much, and not needed.",
         "Does the bus need new brakes? The garage says 1,900.",
         "The bus needs new brakes for 1,900. They are not under guarantee.",
     ],
@@ -664,6 +665,8 @@ def test_a_heading_that_negates_is_quoted_too() -> None:
         "Theft of jewellery",
     ]
     assert "Insured" not in quotes("Is fire insured?", text)
+    text = "## Cover\n\n- Fire\n\n## No-claims discount\n\n- Two claims cost two steps."
+    assert quotes("What do two claims cost?", text) == ["Two claims cost two steps."]
 
 
 def test_an_empty_cell_of_a_header_keeps_its_column() -> None:
