@@ -798,6 +798,33 @@ def test_values_in_columns_tell_which_rows(question: str, names: list[str]) -> N
     assert [row.split()[1] for row in rows] == names
 
 
+PROGRAMMES = """| Programme | Duration (min) | Saturday | Sunday | Where |
+| --- | --- | --- | --- | --- |
+| Milking | 30–45 | 3.30 | 3.00 | Parlour |
+| Falconry | 20 | | 1.00 and 2.30 | Paddock |
+| Agility | 90 | 1.30 | - | Paddock |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Which programme is the quickest?", ["Falconry"]),
+        ("Which programme takes longest?", ["Agility"]),
+        ("What is in the paddock on Sunday?", ["Falconry"]),
+    ],
+)
+def test_units_in_a_header_and_empty_cells_tell_which_rows(question: str, names: list[str]) -> None:
+    found = match(question, [Source(PROGRAMMES)])
+    rows = [found.sources[s].texts[u] for s, u in map(found.places.__getitem__, column_rows(found))]
+    assert [row.split()[0] for row in rows] == names
+
+
+def test_rows_without_a_value_in_the_column_of_the_question_are_not_quoted() -> None:
+    assert "Falconry" not in " ".join(quotes("What is on on Saturday?", PROGRAMMES))
+    assert "Falconry" in " ".join(quotes("Is there falconry on Saturday?", PROGRAMMES))
+
+
 def test_a_column_without_a_number_in_each_row_tells_no_extreme() -> None:
     found = match(
         "Which is the cheapest machine?", [Source(MACHINES.replace("$189", "on request"))]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["column_rows"]
+__all__ = ["column_rows", "empty_rows"]
 
 LEAST_ROWS = 3
 """Minimum number of rows of a table from which one is chosen by its number."""
@@ -59,7 +59,8 @@ _NEEDED = {
 _IMPLIED = {
     **dict.fromkeys(("heaviest", "lightest"), _stems("weight")),
     **dict.fromkeys(("loudest", "quietest"), _stems("noise sound")),
-    **dict.fromkeys(("longest", "shortest"), _stems("length")),
+    **dict.fromkeys(("longest", "shortest"), _stems("length duration time")),
+    **dict.fromkeys(("fastest", "quickest"), _stems("duration time")),
     "tallest": _stems("height"),
 }
 """Words of the column of a superlative, unless the question names another one."""
@@ -68,7 +69,11 @@ _RANKS = _stems("rank place position")
 """Words of columns in which the lowest number is the highest."""
 
 _FAST = ("fastest", "quickest")
-_NUMBER = re.compile(r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*([a-z]*)", re.IGNORECASE
+)
+_UNIT = re.compile(r"\((\w+)\)$")
+"""The unit of a column, in its header."""
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
     **dict.fromkeys(("min", "minute"), 60.0),
@@ -79,7 +84,8 @@ _SECONDS = {
     "year": 365 * 86_400.0,
 }
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
-_YES_OR_NO = _YES | _NO | {"", "-", "–"}
+_NOTHING = frozenset(("", "-", "–", "—"))
+_YES_OR_NO = _YES | _NO | _NOTHING
 
 
 def column_rows(found: Match) -> list[int]:
@@ -125,6 +131,26 @@ def column_rows(found: Match) -> list[int]:
     return rows if len(rows) == 1 else []
 
 
+def empty_rows(found: Match) -> list[int]:
+    """Return the rows without a value in the column that a question names: "What is on on Sunday?".
+
+    A row that the question names answers it all the same: there is no milking on Sunday.
+    """
+    terms = set(question_terms(found.question))
+    rows: list[int] = []
+    for header, members in _tables(found) if not _NEGATED.search(found.question) else ():
+        names = [set(stems_of(name)) for name in header]
+        named = [at for at, name in enumerate(names) if at and name & terms]
+        if len(named) == 1:
+            empty = [
+                row
+                for row, cells in members.items()
+                if cells[named[0]] in _NOTHING and terms.isdisjoint(stems_of(cells[0]))
+            ]
+            rows += empty if len(empty) < len(members) else ()
+    return rows
+
+
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
     """Return the row with most of the words, if its cells are numbers and no column is only numbers.
 
@@ -156,8 +182,8 @@ def _rows_with_values(found: Match) -> list[int]:
         return []
     fitting: list[list[int]] = []
     for header, rows in _tables(found):
-        named = [column for column in map(stems_of, header) if not terms.isdisjoint(column)]
-        left = terms.difference(*named)
+        named = [at for at, name in enumerate(header) if not terms.isdisjoint(stems_of(name))]
+        left = terms.difference(*(stems_of(header[at]) for at in named))
         columns: dict[int, set[int]] = {}
         for row, cells in rows.items():
             for at, cell in enumerate(cells):
@@ -166,6 +192,7 @@ def _rows_with_values(found: Match) -> list[int]:
                     columns.setdefault(at, set()).add(row)
                     left -= said
         chosen = set(rows).intersection(*columns.values()) if columns else set()
+        chosen = {row for row in chosen if all(rows[row][at] not in _NOTHING for at in named)}
         several = len(named) + len(columns) > 1
         if several and not left and 0 < len(chosen) <= min(MOST_ROWS, len(rows) - 1):
             fitting.append(sorted(chosen))
@@ -203,7 +230,14 @@ def _columns(
             rest = terms - name
             wrong = (needed and name.isdisjoint(implied)) or name & _RANKS
             if at and shared and not wrong and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
-                columns.append((shared, {row: cells[at].lower() for row, cells in rows.items()}))
+                unit = _UNIT.search(header[at])
+                values = {row: cells[at].lower() for row, cells in rows.items()}
+                if unit:
+                    values = {
+                        row: f"{cell} {unit[1].lower()}" if cell[-1:].isdecimal() else cell
+                        for row, cell in values.items()
+                    }
+                columns.append((shared, values))
     most = max((shared for shared, _ in columns), default=0)
     return [column for shared, column in columns if shared == most]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.bands import bands
+from semqa.engines.extractive.columns import empty_rows
 from semqa.engines.extractive.direct import contrary, direct_rows
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ MOST = 10
 
 
 CONTRARY = 0.05
-"""Factor of the probability of units of lists of the contrary."""
+"""Factor of the probability of units that are about the contrary, or empty in the column asked about."""
 
 DIRECT, BESIDE = (0.85, 0.95), 0.4
 """Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
@@ -193,7 +194,7 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    others = contrary(found)
+    others = contrary(found) + empty_rows(found)
     chances[others], relevance[others] = CONTRARY * chances[others], CONTRARY * relevance[others]
     fitting = []
     for row, beside in bands(found, select(chances)):
