@@ -439,6 +439,12 @@ def test_an_age_limit_is_not_what_is_old() -> None:
     ]
 
 
+def test_what_it_costs_after_a_limit_is_quoted_too() -> None:
+    found = "You can cancel the boat up to 24 hours before. After that, half the price is charged."
+    text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."
+    assert quotes("Can I cancel the boat?", text) == [found]
+
+
 def test_what_a_price_does_not_include_is_quoted_too() -> None:
     found = "The gates cost £3,150. Castle's do not include the posts."
     text = f"The road is long.\n\n{found} Nobody was there.\n\nEnd of text."

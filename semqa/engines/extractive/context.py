@@ -91,6 +91,7 @@ _CASE = re.compile(
 _QUALIFIES = re.compile(
     r"^\W*(?:however|but|except|unless|otherwise|in that case|only|not|nor|exceptions?|"
     r"(?:above|below|beyond|over|under) (?:that|this)|\w+ never(?=\W*$)|"
+    r"after (?:that|this)\b.*\b(?:charge[ds]?|costs?|fees?|no|refund\w*)|"
     r"(?:this|these|it|they) (?:are|do|does|is|was|were) not|if (?:it|they|you|not))\b|"
     r"\b(?:do|does)(?:n['’]t| not) (?:apply|cover|include)\b|"
     r"\b(?:is|are) (?:an |the (?:one |only )?)?exceptions?\b|\bthe (?:one|only) exception\b|"
