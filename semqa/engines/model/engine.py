@@ -14,7 +14,7 @@ from semqa.prompting import Prompt
 from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from semqa.decoding import CopyConstraint, Vocabulary
     from semqa.engines.model.text import PromptEncoder
@@ -69,6 +69,44 @@ _MOST_PER_TOKEN = 6
 """Maximum number of characters per token of prose; excerpts that need more are not tried."""
 
 
+def build_within(limit: int, build: Callable[[Request], Prompt], request: Request) -> Prompt:
+    """Return the prompt for a request, from excerpts of the sources if they do not fit.
+
+    Answers may quote the rest too.
+
+    Args:
+        limit: maximum tokens of a prompt.
+        build: returns a prompt with as many exemplars as fit, or raises PromptTooLongError.
+    """
+    try:
+        return build(request)
+    except PromptTooLongError as error:
+        return _build_excerpts(limit, build, request, error)
+
+
+def _build_excerpts(
+    limit: int, build: Callable[[Request], Prompt], request: Request, error: PromptTooLongError
+) -> Prompt:
+    from semqa.engines.model.excerpts import LEAST, Excerpts
+
+    excerpts = Excerpts(request)
+    length = sum(len(source.text) for source in request.sources)
+    characters = min(length, _MOST_PER_TOKEN * limit)
+    while characters >= LEAST:
+        characters = characters * 3 // 4
+        shown = excerpts.within(characters)
+        if not any(source.text for source in shown):
+            break
+        try:
+            prompt = build(request._replace(sources=shown))
+        except PromptTooLongError:
+            continue
+        # Exemplars are worth more than the less relevant passages.
+        if not prompt.dropped or characters <= limit:
+            return prompt
+    raise error
+
+
 class LocalEngine(ModelEngine):
     """An engine whose model runs locally, so that its vocabulary is known."""
 
@@ -80,16 +118,10 @@ class LocalEngine(ModelEngine):
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt for a question, with as many exemplars as fit.
-
-        If the sources do not fit, the prompt has excerpts of them; answers may quote the rest too.
-        """
+        """Return the prompt for a question, with as many exemplars as fit."""
         request = Request(question, sources, history)
         self._check(request)
-        try:
-            return self._build(request)
-        except PromptTooLongError as error:
-            return self._build_excerpts(request, error)
+        return build_within(self._most, self._build, request)
 
     def _build(self, request: Request) -> Prompt:
         return self._prompts.build(
@@ -98,26 +130,6 @@ class LocalEngine(ModelEngine):
             limit=self._most,
             reserved=self._encoder.reserved,
         )
-
-    def _build_excerpts(self, request: Request, error: PromptTooLongError) -> Prompt:
-        from semqa.engines.model.excerpts import LEAST, Excerpts
-
-        excerpts = Excerpts(request)
-        length = sum(len(source.text) for source in request.sources)
-        characters = min(length, _MOST_PER_TOKEN * self._most)
-        while characters >= LEAST:
-            characters = characters * 3 // 4
-            shown = excerpts.within(characters)
-            if not any(source.text for source in shown):
-                break
-            try:
-                prompt = self._build(request._replace(sources=shown))
-            except PromptTooLongError:
-                continue
-            # Exemplars are worth more than the less relevant passages.
-            if not prompt.dropped or characters <= self._most:
-                return prompt
-        raise error
 
     @property
     def chat(self) -> bool:

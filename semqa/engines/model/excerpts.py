@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,18 +10,19 @@ from semqa.documents import Document, split
 from semqa.engines.extractive import ExtractiveEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from semqa.documents import Passage
     from semqa.engines.base import Request
     from semqa.quotes import Source
 
-__all__ = ["LEAST", "Excerpts"]
+__all__ = ["LEAST", "Excerpts", "quotable"]
 
 LEAST = 500
 """Fewest characters of excerpts that are worth reading."""
 
-_GAP = "…"
+_GAP = "\n[…]\n"
+"""Stands for what is left out. No quote contains a bracket, so none continues over a gap."""
 
 
 class Excerpts:
@@ -57,20 +59,32 @@ class Excerpts:
                 kept[s].append(passage)
                 characters -= length
         return [
-            replace(source, text="\n".join(_lines(source.text, passages)))
+            replace(source, text=_excerpt(source.text, passages))
             if passages
             else replace(source, text="", title="")
             for source, passages in zip(self._sources, kept, strict=True)
         ]
 
 
-def _lines(text: str, passages: list[Passage]) -> Iterator[str]:
-    at = 0
+def _excerpt(text: str, passages: list[Passage]) -> str:
+    written, at = "", 0
     for passage in sorted(passages, key=lambda passage: passage.start):
-        if text[at : passage.start].strip():
-            yield _GAP
-            yield from passage.context
-        yield text[passage.start : passage.end]
+        between = text[at : passage.start]
+        if between.strip():
+            between = _GAP + "".join(line + _GAP for line in passage.context)
+        written += between + text[passage.start : passage.end]
         at = passage.end
-    if text[at:].strip():
-        yield _GAP
+    return (written + (_GAP if text[at:].strip() else "")).strip()
+
+
+def quotable(shown: Sequence[Source], sources: Sequence[Source]) -> list[Source]:
+    """Return excerpts without the lines of context that were shortened or have lost their markup."""
+    return [
+        replace(
+            part,
+            text="][".join(
+                run for run in re.split(r"[\[\]]", part.text) if run.strip() in source.text
+            ),
+        )
+        for part, source in zip(shown, sources, strict=True)
+    ]

@@ -178,6 +178,16 @@ def read_documents(request: Request, numbers: Sequence[int] | None = None) -> Re
     return ExtractiveEngine().read_documents(request.question, allowed, request.history)
 
 
+def is_relevant(request: Request, numbers: Sequence[int] | None = None) -> bool:
+    """Relevance gate: return whether a source may answer the question.
+
+    Args:
+        numbers: the sources that may be quoted; None for all.
+    """
+    reading = read_documents(request, numbers)
+    return bool(propose(request, numbers)) if reading is None else reading.answers
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in an answer that quotes one source.

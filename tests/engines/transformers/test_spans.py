@@ -139,7 +139,7 @@ def test_an_excerpt_has_the_headings_above_it() -> None:
     filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(20))
     long = Source(f"# Port\n\n## Weather\n\n{filler}\n\nThe ferry leaves at noon.\n\n{filler}")
     (shown,) = Excerpts(Request("When does the ferry leave?", [long])).within(1_500)
-    assert shown.text.startswith("…\nPort\nWeather\n")
+    assert shown.text.startswith("[…]\nPort\n[…]\nWeather\n[…]\n")
     assert "The ferry leaves at noon." in shown.text
     assert len(shown.text) < 1_600
 
