@@ -172,27 +172,33 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
     request = task.request
     prompt = None
     if isinstance(engine, GeneratingEngine):
-        prompt = engine.prompt(*request)
-        if prompt.dropped:
-            asked = len(prompt.exemplars) + prompt.dropped
-            say(f"only {len(prompt.exemplars)} of {asked} exemplars fit in the model's context")
-        if prompt.sources != tuple(request.sources):
-            say(
-                "the sources do not fit in the model's context; it reads the most relevant excerpts"
-            )
+        engine.prompt(*request)  # raises before a slow warm-up
     if choice.constrained:
         warm_up(engine)
     if isinstance(engine, GeneratingEngine):
-        prompt = engine.prompt(*request)  # warming up may change its form
+        prompt = engine.prompt(*request)
+        _say_what_fits(prompt, request)
         if task.with_prompt and task.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
     result, generation = _answer(engine, request, watch)
     seconds = time.perf_counter() - started
+    if generation is not None and generation.prompt != prompt:  # an endpoint rejected it
+        prompt = generation.prompt
+        _say_what_fits(prompt, request)
     result = rated(engine, request.understood, result)
     near = nearest(engine, request) if result.abstained else ()
     return Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
+
+
+def _say_what_fits(prompt: Prompt, request: Request) -> None:
+    """Print a note if the model's context is too short for all exemplars or sources."""
+    if prompt.dropped:
+        asked = len(prompt.exemplars) + prompt.dropped
+        say(f"only {len(prompt.exemplars)} of {asked} exemplars fit in the model's context")
+    if prompt.sources != tuple(request.sources):
+        say("the sources do not fit in the model's context; it reads the most relevant excerpts")
 
 
 def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:

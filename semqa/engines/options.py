@@ -49,6 +49,10 @@ class AnswerOptions(QuotePolicy):
     batch_size: Annotated[
         int, _model("Questions per batch; 64 for vllm.", min=1, envvar="SEMQA_BATCH_SIZE")
     ] = 8
+    context: Annotated[
+        int | None,
+        _model("Maximum tokens of prompt and answer.", min=2, show_default="the model's"),
+    ] = None
 
     def __post_init__(self) -> None:
         QuotePolicy.__post_init__(self)  # `super()` fails: slots=True recreates the class
@@ -84,10 +88,6 @@ class LocalOptions(AnswerOptions):
     trust_remote_code: Annotated[
         bool, _model("Run code from the model's repository.", "--trust-remote-code")
     ] = False
-    context: Annotated[
-        int | None,
-        _model("Maximum tokens of prompt and answer.", min=2, show_default="the model's"),
-    ] = None
 
     def __post_init__(self) -> None:
         AnswerOptions.__post_init__(self)

@@ -55,6 +55,9 @@ class _Clause(NamedTuple):
 class Pointing:
     """The clauses of some sources, and a parser for replies that point to them.
 
+    Args:
+        whole: what quotes must be in, if `sources` are excerpts of it.
+
     Example:
         >>> from semqa import Source
         >>> pointing = Pointing([Source("Bing Crosby sang it in 1942, in July.", title="It")], "Who?")
@@ -66,8 +69,11 @@ class Pointing:
         '[ 1 in 1942 ].'
     """
 
-    def __init__(self, sources: Sequence[Source], question: str) -> None:
+    def __init__(
+        self, sources: Sequence[Source], question: str, whole: Sequence[Source] | None = None
+    ) -> None:
         self._sources = sources
+        self._whole = whole or sources
         self._question = question
         self._clauses: dict[str, _Clause] = {}
         blocks = []
@@ -78,7 +84,8 @@ class Pointing:
             for index, clause in enumerate(found, first):
                 self._clauses[f"{number}.{index}"] = clause
                 lines.append(f"{number}.{index} {self._text(clause)}")
-            blocks.append("\n".join(lines))
+            if found:
+                blocks.append("\n".join(lines))
         self.listing = "\n\n".join(blocks)
 
     def schema(self, *, bounded: bool = True) -> dict[str, object]:
@@ -106,7 +113,7 @@ class Pointing:
         parts = _parts(text)
         if parts is None:
             return None
-        used = UsedText(self._sources)
+        used = UsedText(self._whole)
         written: list[str] = []
         for part in parts:
             pointed = self._span(part)
@@ -162,7 +169,7 @@ class UsedText:
         self._spans: set[tuple[int, str]] = set()
 
     def add(self, number: int, span: str) -> bool:
-        """Add a quote; return False if all or part of its text has been quoted."""
+        """Add a quote; return False if all or part of its text has been quoted, or is not there."""
         if any(k == number and span in earlier for k, earlier in self._spans):
             return False
         source = self._sources[number - 1]

@@ -31,11 +31,17 @@ _SCHEMA_TOKENS = 256
 
 
 class Capability(NamedTuple):
-    """A supported method; `bounded` is whether JSON schemas may limit lengths."""
+    """A supported method.
+
+    Attributes:
+        bounded: whether JSON schemas may limit lengths.
+        context: maximum tokens of prompt and answer; None if unknown.
+    """
 
     method: Method
     dialect: Dialect = "lark"
     bounded: bool = True
+    context: int | None = None
 
 
 def grammar_fields(grammar: str, dialect: Dialect) -> dict[str, object]:

@@ -14,14 +14,20 @@ import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urlsplit
 
-from semqa.engines.openai.replies import Piece, StreamAccumulator, check_length, read_reply
+from semqa.engines.openai.replies import (
+    Piece,
+    StreamAccumulator,
+    check_length,
+    read_context,
+    read_reply,
+)
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError, UnavailableError
 from semqa.prompting import Form, Prompt
@@ -173,6 +179,13 @@ class Transport:
 
         return await self._with_retries(attempt)
 
+    async def get(self, path: str) -> object:
+        """Return the JSON at a path, or None if there is none; not retried."""
+        with suppress(InputError, UnavailableError, _TransientError, TimeoutError):
+            async with asyncio.timeout(CONNECT_TIMEOUT), self._response(path) as response:
+                return await self._json(response)
+        return None
+
     async def stream(
         self, path: str, body: Mapping[str, object], accumulator: StreamAccumulator
     ) -> None:
@@ -232,14 +245,15 @@ class Transport:
 
     @asynccontextmanager
     async def _response(
-        self, path: str, body: Mapping[str, object]
+        self, path: str, body: Mapping[str, object] | None = None
     ) -> AsyncIterator[httpx.Response]:
         """Send one request and yield the response; raise if its status is an error."""
         import httpx
 
         try:
             client = self._client()
-            request = client.build_request("POST", self.endpoint.url + path, json=body)
+            method = "GET" if body is None else "POST"
+            request = client.build_request(method, self.endpoint.url + path, json=body)
             response = await client.send(request, stream=True)
             try:
                 await self._check(response, path)
@@ -455,6 +469,10 @@ class RemoteModel:
     def chats(self, form: Form) -> bool:
         """Whether prompts of this form are sent as chat messages, as far as is known."""
         return form != "completion" and (form == "chat" or self.has_chat is not False)
+
+    async def context(self) -> int | None:
+        """Return the context that the endpoint lists for the model, in tokens, if any."""
+        return read_context(await self.transport.get("/models"), self.name)
 
     async def ask(
         self,

@@ -9,13 +9,23 @@ from threading import Lock
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Generation, Request
 from semqa.engines.model.background import Background
-from semqa.engines.model.engine import ModelEngine
+from semqa.engines.model.engine import ModelEngine, build_within, check_budget
 from semqa.engines.model.options import free_options
+from semqa.engines.model.spans import is_relevant
 from semqa.engines.model.text import check_unicode
 from semqa.engines.openai.capabilities import PROBE, Capability, probe
 from semqa.engines.openai.client import Endpoint, RemoteModel, Transport
 from semqa.engines.openai.replies import Piece, Usage
-from semqa.engines.openai.tasks import Result, Task, TaskRunner, complete_all, make_task
+from semqa.engines.openai.tasks import (
+    Result,
+    Task,
+    TaskRunner,
+    answer_budget,
+    complete_all,
+    estimate_tokens,
+    make_task,
+    pointing_prompt,
+)
 from semqa.engines.options import OpenAIOptions
 from semqa.errors import InputError
 from semqa.history import Exchange
@@ -61,7 +71,7 @@ class OpenAIEngine(ModelEngine):
         self._background = Background("semqa-endpoint", transport.close)
         self._known_capability: Capability | None = None
         self._lock = Lock()
-        self._runner = TaskRunner(self._remote, self.options, self._prompt)
+        self._runner = TaskRunner(self._remote, self.options, self._task)
         self._closed = False
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
@@ -117,15 +127,15 @@ class OpenAIEngine(ModelEngine):
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt for a question, with all exemplars: only the endpoint knows what fits.
+        """Return the prompt for a question, with as much as fits according to the endpoint.
 
-        Before the capability probe (`warm_up`), this is always the prompt that asks for marks.
+        Before the capability probe (`warm_up`), this is always the prompt that asks for marks, and
+        only the option `context` limits it.
         """
         request = Request(question, sources, history)
-        prompt = self._prompt(request)
-        if self._known_capability is None or self._known_capability.method != "pointing":
-            return prompt
-        return self._task(request, prompt, self._known_capability).prompt
+        self._check(request)
+        capability = self._known_capability or Capability("repair", context=self.options.context)
+        return self._task(request, capability).prompt
 
     @property
     def chat(self) -> bool:
@@ -150,9 +160,13 @@ class OpenAIEngine(ModelEngine):
             prompt = Prompt.plain(PROBE, self._prompts.form)
             return await self._remote.ask(prompt, self.options, fields, budget)
 
+        async def find() -> Capability:
+            context = self.options.context or await self._remote.context()
+            return (await probe(self.options.constraint, ask))._replace(context=context)
+
         with self._lock:
             if self._known_capability is None:
-                self._known_capability = self._background.run(probe(self.options.constraint, ask))
+                self._known_capability = self._background.run(find())
             return self._known_capability
 
     def _prepare(self, requests: Sequence[Request]) -> list[Task]:
@@ -160,31 +174,44 @@ class OpenAIEngine(ModelEngine):
         for request in requests:
             self._check(request)
         self._prompts.prepare([request.question for request in requests])
-        prompts = [self._prompt(request) for request in requests]
         if not requests:
             return []
         capability = self._capability()
-        return [self._task(*both, capability) for both in zip(requests, prompts, strict=True)]
+        return [
+            self._task(request, capability)._replace(relevant=self._is_relevant(request))
+            for request in requests
+        ]
 
-    def _task(self, request: Request, prompt: Prompt, capability: Capability) -> Task:
-        return make_task(
-            request, prompt, capability, self.options, Spelling(_control_tokens(request))
-        )
+    def _is_relevant(self, request: Request) -> bool:
+        return not self.options.constrained or is_relevant(request, self.options.quote_from)
+
+    def _task(self, request: Request, capability: Capability, limit: int | None = None) -> Task:
+        """Return a task whose prompt fits into the endpoint's context and a limit in tokens."""
+        if capability.context is not None:
+            check_budget(self.options.max_new_tokens, capability.context)
+            limit = limit or capability.context - answer_budget(capability, self.options)
+
+        def build(part: Request) -> Prompt:
+            spelling = Spelling(reserved := _control_tokens(part))
+
+            def shaped(prompt: Prompt) -> Prompt:
+                points = capability.method == "pointing"
+                return pointing_prompt(part.question, prompt, spelling) if points else prompt
+
+            def count(prompt: Prompt) -> int:
+                return estimate_tokens(shaped(prompt))
+
+            return shaped(
+                self._prompts.build(*part, count_tokens=count, limit=limit, reserved=reserved)
+            )
+
+        prompt = build(request) if limit is None else build_within(limit, build, request)
+        return make_task(request, prompt, capability, self.options)
 
     def _check(self, request: Request) -> None:
         super()._check(request)
         for text in _texts(request):
             check_unicode(text, "the question or a source")
-
-    def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
-        """Build a prompt with at most `shots` exemplars."""
-        self._check(request)
-        return self._prompts.build(
-            *request,
-            count_tokens=None if shots is None else lambda prompt: len(prompt.exemplars),
-            limit=shots,
-            reserved=_control_tokens(request),
-        )
 
     def _generation(self, result: Result) -> Generation:
         task, piece, text, repairs, repeated = result

@@ -37,6 +37,25 @@ class Piece(NamedTuple):
     usage: Usage | None
 
 
+def read_context(value: object, model: str) -> int | None:
+    """Return the context that the reply to ``GET /models`` has for a model, in tokens, if any.
+
+    A server with one model may answer to any name.
+    """
+    listed = value.get("data") if isinstance(value, dict) else None
+    found = [
+        each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)
+    ]
+    for entry in [each for each in found if each.get("id") == model] or found[: len(found) == 1]:
+        meta = entry.get("meta")
+        fields = {**meta, **entry} if isinstance(meta, dict) else entry
+        # vLLM, llama.cpp, OpenRouter
+        for name in ("max_model_len", "n_ctx", "context_length"):
+            if context := _count(fields.get(name)):
+                return context
+    return None
+
+
 def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
     """Parse a whole reply, or an event of a stream, which may have no text."""
     reply = value if isinstance(value, dict) else {}

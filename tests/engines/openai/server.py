@@ -88,10 +88,15 @@ def chunks(asked: Asked, answer: Answer) -> bytes:
 
 
 class Server:
-    """Answers each request with the result of a function."""
+    """Answers each request with the result of a function.
+
+    Attributes:
+        models: the reply to GET /models; an error if empty.
+    """
 
     def __init__(self, answer: Callable[[Asked], Answer]) -> None:
         self.answer = answer
+        self.models: Any = None
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self.under_way = self.most_under_way = 0
@@ -106,6 +111,14 @@ class Server:
                     server._serve(self)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
+
+            def do_GET(self) -> None:
+                listed = self.path == "/v1/models" and server.models is not None
+                data = json.dumps(server.models).encode()
+                self.send_response(200 if listed else 404)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 pass

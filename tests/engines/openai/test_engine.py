@@ -101,7 +101,7 @@ def test_sources_too_long_for_the_method_are_repaired(
     method: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEMQA_VLLM_MAX_SOURCE_BYTES", "10")
-    long = Request("Who?", [Source("ab " * 20_000)])
+    long = Request("When does the ferry leave?", [Source("The ferry leaves at noon. " * 2_500)])
     with serving(FakeVllm(processor=method == "processor", grammar=True)) as server:
         assert generated(engine_for(server, constraint="auto"), long).constraint == "repair"
         with pytest.raises(InputError, match=message):
@@ -268,7 +268,9 @@ def test_batches_keep_their_order_and_the_limit() -> None:
     with serving(slow) as server:
         engine = engine_for(server, batch_size=4)
         assert engine.batch_size == 4
-        requests = [Request(f"What of number {n} ?", SOURCES) for n in range(12)]
+        requests = [
+            Request(f"Who released White Christmas number {n} ?", SOURCES) for n in range(12)
+        ]
         answers = engine.answer_batch(requests)
         assert [answer.plain for answer in answers] == [
             f"It is {n}: Bing Crosby." for n in range(12)
