@@ -1643,6 +1643,14 @@ def test_prices_after_dot_leaders_are_no_contents() -> None:
     assert all(line in found for line in lines)
 
 
+def test_contents_of_a_word_document_are_left_out() -> None:
+    kind = '<w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj>'
+    line = makers.paragraph("1 Water", "<w:r><w:tab/><w:t>2</w:t></w:r>")
+    box = "<w:sdt><w:sdtPr>{}</w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>"
+    body = box.format(kind, line) + box.format("", makers.paragraph("It rained."))
+    assert extract("a.docx", makers.docx_xml(body)).text == "It rained."
+
+
 def test_contents_with_dot_leaders_are_left_out() -> None:
     contents = ["Summary ............ 1", "Results ............ 2", "Advice ............ 2"]
     prose = ["It met the standard.", "That was rare.", "It may not last."]

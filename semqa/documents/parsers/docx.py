@@ -238,7 +238,7 @@ class _Text:
         for event, element in walk:
             tag = element.tag
             if event == "start":
-                if tag in _NO_TEXT or _is_deleted(element):
+                if tag in _NO_TEXT or _is_deleted(element) or _is_contents(element):
                     walk.skip_subtree()
                     if paragraphs and tag not in _NO_TEXT:
                         paragraphs[-1].append(_GONE)
@@ -474,6 +474,12 @@ def _is_marked(element: Any, paths: Iterable[str]) -> bool:
 def _is_deleted(element: Any) -> bool:
     """Whether an element is deleted, hidden, or struck through."""
     return element.tag in _DELETED or (element.tag == f"{_W}r" and _is_marked(element, _UNSAID))
+
+
+def _is_contents(element: Any) -> bool:
+    """Whether an element is a table of contents that Word or Google Docs made."""
+    found = element.find(f"{_W}sdtPr//{_W}docPartGallery") if element.tag == f"{_W}sdt" else None
+    return found is not None and found.get(f"{_W}val") == "Table of Contents"
 
 
 def _key_of(reference: Any) -> str:
