@@ -1401,6 +1401,8 @@ def test_a_term_with_a_text_below_it_is_a_heading() -> None:
     assert extract("a.html", page.encode()).text == (
         f"###### I bought it used\n\n{text}\n\nWeight\n3 kg"
     )
+    short = f"<dl><dt>Eel<dd>{text}<dt>Trout<dd>{text}<dt>Fish of all other kinds<dd>{text}</dl>"
+    assert "#" not in extract("a.html", short.encode()).text
 
 
 def test_links_side_by_side_are_words() -> None:
@@ -1589,6 +1591,11 @@ def test_what_tabs_and_buttons_unfold_is_read_below_their_titles() -> None:
     assert _page(untitled) == f"## Overview\n\nHello.\n\n###### Cost\n\n{answer}"
     button = f"<button aria-expanded=false>What is the price?</button><div>{answer}</div>"
     assert _page(button) == f"###### What is the price?\n\n{answer}"
+    folded = button.replace("<div>", "<div hidden>")
+    assert _page(folded) == _page(button)
+    named = "<button aria-expanded=false aria-controls=a>Cost<i>+</i></button>"
+    panel = f"<p id=a hidden>{answer}</p><p id=b hidden>Spam!</p>"
+    assert _page(f"<h3>{named}</h3><hr>{panel}") == f"### Cost\n\n{answer}"
     assert _page("<button>Send</button><div>Short.</div>") == "Short."
     details = f"<details><summary>If you move</summary><p>{answer}</p></details>"
     assert _page(details) == f"###### If you move\n\n{answer}"
@@ -1599,6 +1606,10 @@ def test_what_is_only_decoration_is_left_out() -> None:
     assert _page("<b>Free</b><b aria-hidden=true>Free</b>") == "Free"
     comment = "<p>Does it keep? Please <a>reply</a></p><a>Reply</a> <a>Share</a>"
     assert _page(comment) == "Does it keep? Please reply"
+    assert (
+        _page("<h2>C#<a href=#c>¶</a></h2><p>It is typed.<p>A <i>#</i>")
+        == "## C#\n\nIt is typed.\n\nA #"
+    )
     price = "It costs <b aria-hidden=true>£12</b><span class=sr-only>12 pounds</span> a day."
     assert _page(price) == "It costs £12 a day."
     assert _page("<p>Hello.</p><div hidden aria-labelledby=t>Subscribe!</div>") == "Hello."
@@ -1633,6 +1644,7 @@ def test_a_table_for_layout_is_blocks() -> None:
 
 def test_words_that_only_their_style_parts_are_apart() -> None:
     assert _page("<span>Linen Set</span><span>$148</span>") == "Linen Set $148"
+    assert _page("<a>Linen Set</a><span>$148</span>") == "Linen Set $148"
     assert _page("H<sub>2</sub>O <b>1</b><i>000</i> <b>mol</b><sub>2</sub>") == "H2O 1000 mol2"
 
 

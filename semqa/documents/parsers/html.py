@@ -55,6 +55,10 @@ _LISTS = frozenset(["ul", "ol", "dl"])
 _MOST_LINKED = 20_000
 """An element with more elements than this is part of the text."""
 
+_TITLES = frozenset(["dt", "summary", "button", *_HEADINGS])
+_TITLE_SIGN = re.compile(r"\s*[#¶§🔗+−–▼▲▾▴▸►›»⌄∨]\s*")
+"""A sign in a title that links to it or unfolds the text below it."""
+
 _MIN_LINKS = 3
 """Minimum number of links in a table of contents."""
 
@@ -114,7 +118,7 @@ _LINKS = re.compile(
 """Class names and ids of elements that are left out if all of their words are links."""
 
 _CONTROL = re.compile(
-    r"(?:back to top|copy link|like|permalink|pin it|reply|share|tweet)\W*",
+    r"(?:back to top|continue reading|copy link|like|permalink|pin it|read more|reply|share|tweet)\W*",
     re.IGNORECASE,
 )
 """The text of a link that does something with a comment or page, rather than tell something."""
@@ -125,8 +129,9 @@ _MOST_IN_TRAIL = 30
 
 _LONGEST_NOTICE = 2_000
 _LONGEST_JUMP = 60
-_LONGEST_VALUE, _TERM_WORDS = 40, 4
-"""Maximum length of a value in a definition list, and minimum number of words of a term as a heading."""
+_LONGEST_VALUE, _TERM_WORDS, _MOST_TERMS = 40, 4, 20
+"""Maximum length of a value in a definition list, minimum number of words of most terms if these are
+headings, and maximum number of terms examined."""
 
 _LONGEST_MARK = 6
 """Maximum length of the mark of a note."""
@@ -218,6 +223,7 @@ class _Text:
         _mark_notes(root)
         _write_signs(root)
         _title_panels(root)
+        _open_panels(root)
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
@@ -372,7 +378,7 @@ class _Text:
             if before is not None and not before.tail and not self._breaks and self._parts:
                 # parted by their style
                 self._blank |= tag == before.tag == "a" or (
-                    tag == before.tag == "span"
+                    {tag, before.tag} <= {"a", "span"}
                     and _WORD_END.search(self._parts[-1]) is not None
                     and _WORD_START.match(_text(element).lstrip()) is not None
                 )
@@ -472,6 +478,11 @@ def _is_hidden(element: Any) -> bool:
         or (element.tag in _BLOCKS and _is_around_text(element))
         or (element.tag in _LISTS and _has_only_links(element, "#", _MIN_LINKS))
         or (element.tag == "sup" and _is_note_mark(element))
+        or (
+            element.tag in ("a", "i", "span")
+            and _TITLE_SIGN.fullmatch("".join(islice(element.itertext(), 2))) is not None
+            and next(element.iterancestors(*_TITLES), None) is not None
+        )
     )
 
 
@@ -578,7 +589,9 @@ def _is_section_title(element: Any, tag: str) -> bool:
     if below.tag == "nav" or not _is_longer(below, _LONGEST_VALUE):
         return False
     if tag == "dt":
-        return below.tag == "dd" and len("".join(element.itertext()).split()) >= _TERM_WORDS
+        terms = islice(element.getparent().iterchildren("dt"), _MOST_TERMS)
+        words = sorted(len("".join(term.itertext()).split()) for term in terms)
+        return below.tag == "dd" and words[len(words) // 2] >= _TERM_WORDS
     return tag == "button" or not "".join(element.itertext()).rstrip().endswith(("?", "？"))
 
 
@@ -701,6 +714,20 @@ def _title_panels(root: Any) -> None:
             heading = panel.makeelement("h6")
             heading.text, heading.tail, panel.text = title, panel.text, None
             panel.insert(0, heading)
+
+
+def _open_panels(root: Any) -> None:
+    """Show what a button with `aria-expanded` unfolds: the element it names or the next one."""
+    named = set()
+    for button in root.iter("button"):
+        if button.get("aria-expanded") is not None:
+            named.update(button.get("aria-controls", "").split())
+            title = button.getparent() if button.getparent().tag in _HEADINGS else button
+            if (below := title.getnext()) is not None:
+                below.attrib.pop("hidden", None)
+    for each in root.iter() if named else ():
+        if each.get("id") in named:
+            each.attrib.pop("hidden", None)
 
 
 def _label(cell: Any) -> str:
