@@ -1154,6 +1154,22 @@ def test_rows_of_other_amounts_are_left_out() -> None:
     assert not list(bands(match("How much for 15kg?", [source]), range(3)))
 
 
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("When does the gym close on Wednesday?", 0),
+        ("is it open on sat", 1),
+        ("When does the gym close?", None),
+        ("Is it open on Saturday or Sunday?", None),
+    ],
+)
+def test_rows_of_other_days_are_left_out(question: str, row: int | None) -> None:
+    rows = "| Mon–Fri | 6–22 |\n| Saturday | 7–20 |\n| Sunday and bank holidays | 8–18 |\n"
+    found = match(question, [Source(f"| Day | Open |\n| --- | --- |\n{rows}")])
+    others = [r for r in range(3) if r != row]
+    assert list(bands(found, range(3))) == ([] if row is None else [(row, others)])
+
+
 def test_a_special_case_comes_with_its_rule() -> None:
     text = "There is a limit of two permits per household. In zone B the limit is one."
     assert "In zone B" in " ".join(quotes("How many permits can a household get?", f"{text}\n\nX."))

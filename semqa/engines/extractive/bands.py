@@ -1,4 +1,4 @@
-"""Tables of bands, such as "111 to 185 | £118", or of amounts: the row of the number asked about."""
+"""Tables of bands, such as "111 to 185 | £118", or of amounts or days: the row that is asked about."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ _DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger"
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
 """Words before a number that is in the next band."""
 
+_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
+_DAY_RANGE = re.compile(rf"\b({_DAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_DAY})\b)?")
+
 MOST_NUMBERS = 20
 """Numbers of a question that are looked at."""
 
@@ -77,7 +81,7 @@ class _Band(NamedTuple):
 
 
 def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the row whose band has the number asked about, and the rows of the other bands.
+    """Yield the row whose band has the number asked about, or the day, and the rows of the others.
 
     Args:
         found: the units, compared with the question.
@@ -86,9 +90,15 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
     question = _WORD.sub(lambda word: str(word.lastindex), found.question)
     numbers = islice(_ASKED.finditer(question), MOST_NUMBERS)
     asked = [_amount(*number.groups()) for number in numbers]
-    tables = {place for place in (_table(found, row) for row in rows) if asked and place}
+    days = _days(found.question)
+    tables = {place for place in (_table(found, row) for row in rows) if (asked or days) and place}
     for table in sorted(tables):
         members = [row for row in range(len(found.places)) if _table(found, row) == table]
+        named = {row: _days(_first_cell(found, *found.places[row])) for row in members}
+        of_day = [row for row in members if days & named[row]]
+        if all(named.values()) and len(of_day) == 1:
+            yield of_day[0], [row for row in members if row not in of_day]
+            continue
         limits = {row: band for row in members if (band := _limits(found, row))}
         header = _header_words(found, members[0])
         fitting = {
@@ -99,6 +109,16 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         if len(limits) > 1 and len(fitting) == 1:
             (row,) = fitting
             yield row, [other for other in limits if other != row]
+
+
+def _days(text: str) -> set[int]:
+    """Return the days of the week that a text names: 0 to 4 for "Mon–Fri"."""
+    days: set[int] = set()
+    for first, last in _DAY_RANGE.findall(text.lower()):
+        begin = _WEEK.index(first[:3])
+        end = _WEEK.index(last[:3]) if last else begin
+        days |= {day % 7 for day in range(begin, end + (7 if end < begin else 0) + 1)}
+    return days
 
 
 def _comparable(asked: Sequence[_Amount], band: _Band, header: set[str]) -> Iterator[float]:
