@@ -775,6 +775,26 @@ def test_a_column_of_a_table_tells_which(question: str, models: list[str]) -> No
         assert [row.split()[0] for row in answer] == ["Model", *models]
 
 
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("Which days are women only?", ["Monday"]),
+        ("What days have family swims?", ["Tuesday", "Sunday"]),
+        ("Which days have no lanes?", ["Sunday"]),
+        ("Which is the women's session?", []),
+    ],
+)
+def test_blanks_in_a_column_tell_which_rows(question: str, days: list[str]) -> None:
+    table = (
+        "| Day | Lanes | Family session | Women only |\n| --- | --- | --- | --- |\n"
+        "| Monday | 6.30 | — | 20.00 |\n| Tuesday | 6.30 | 15.30 | — |\n| Sunday | — | 10.00 | — |\n"
+    )
+    found = match(question, [Source(table)])
+    assert [
+        found.sources[0].texts[found.places[r][1]].split()[0] for r in column_rows(found)
+    ] == days
+
+
 ANIMALS = """| No | Name | Species | Status |
 | --- | --- | --- | --- |
 | 1 | Duke | dog | available |

@@ -84,8 +84,8 @@ _SECONDS = {
     "year": 365 * 86_400.0,
 }
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
-_NOTHING = frozenset(("", "-", "–", "—"))
-_YES_OR_NO = _YES | _NO | _NOTHING
+_BLANK = frozenset(("", "-", "–", "—", "n/a", "none"))
+_YES_OR_NO = _YES | _NO | {"", "-", "–", "—"}
 
 
 def column_rows(found: Match) -> list[int]:
@@ -101,13 +101,14 @@ def column_rows(found: Match) -> list[int]:
     superlative = most or least
     if superlative is None:
         ticked = _NO if _NEGATED.search(found.question) else _YES
-        columns = [
-            column
-            for column in _columns(found, set(question_terms(_NEGATED.sub("", found.question))))
-            if _YES_OR_NO.issuperset(column.values())
-        ]
-        if len(columns) == 1:
-            return [row for row, cell in columns[0].items() if cell in ticked]
+        terms = set(question_terms(_NEGATED.sub("", found.question)))
+        columns = _columns(found, terms)
+        signs = [column for column in columns if _YES_OR_NO.issuperset(column.values())]
+        if len(signs) == 1:
+            return [row for row, cell in signs[0].items() if cell in ticked]
+        filled = [column for column in columns if _is_partly_blank(found, column, terms)]
+        if len(filled) == 1:
+            return [row for row, cell in filled[0].items() if (cell in _BLANK) == (ticked is _NO)]
         return _rows_with_values(found)
     if (most and least) or _ORDINAL.search(found.question):
         return []
@@ -145,10 +146,20 @@ def empty_rows(found: Match) -> list[int]:
             empty = [
                 row
                 for row, cells in members.items()
-                if cells[named[0]] in _NOTHING and terms.isdisjoint(stems_of(cells[0]))
+                if cells[named[0]] in _BLANK and terms.isdisjoint(stems_of(cells[0]))
             ]
             rows += empty if len(empty) < len(members) else ()
     return rows
+
+
+def _is_partly_blank(found: Match, column: Mapping[int, str], terms: AbstractSet[str]) -> bool:
+    """Whether a column has blanks and values, and the question is for rows: "Which days …?"."""
+    s, u = found.places[next(iter(column))]
+    structure = found.sources[s].structure
+    over = structure.units[u].over
+    named = () if over is None else stems_of(cells_of(structure.of(over))[0])
+    blank = sum(cell in _BLANK for cell in column.values())
+    return 0 < blank < len(column) and not terms.isdisjoint(named)
 
 
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
