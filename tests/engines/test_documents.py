@@ -160,6 +160,11 @@ Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together wi
 3. "Ancillary Costs" means heating and water. The Landlord states the Ancillary Costs once a year.
 
 4. The Data Protection Officer ("DPO") must be told of any camera. The DPO is Ms Falk.
+
+| “Deposit” | £1,315, held under clause 3 |
+| --- | --- |
+| “Term” | as agreed |
+| “Notice Period” | three months, in writing |
 """
 
 
@@ -171,6 +176,7 @@ Between Anna Berg, Kassel (hereinafter the "Landlord") and Tom Ruiz (together wi
         ("who's the tenant in this agreement", "Between Anna Berg"),
         ("What is the due date?", "2. The rent is due"),
         ("What does “ancillary costs” mean?", '3. "Ancillary Costs" means'),
+        ("how long is the notice period", "“Notice Period” | three months"),
     ],
 )
 def test_a_term_is_answered_by_its_definition(question: str, start: str) -> None:

@@ -28,7 +28,7 @@ __all__ = ["ASKS_HOW", "contrary", "direct_rows", "missing_names"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
-    r"\W*(?:(?:who|what)(?:'s|’s| is| are| does| do)|what (?:is|are) meant by|define)"
+    r"\W*(?:(?:who|what|how (?:long|much))(?:'s|’s| is| are| does| do)|what (?:is|are) meant by|define)"
     rf"(?: the terms?)?(?: an?\b| the\b)?\s+{_QUOTE}?((?:[\w&/’'-]+ ){{0,3}}?[\w&/-]+){_QUOTE}?"
     r"(?: mean| stand for)?(?: (?:in|under|of|to) (?:the|this) \w+)?\W*",
     re.IGNORECASE,
@@ -58,8 +58,9 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
 def _defining_rows(found: Match) -> list[int]:
     """Return the rows that define the term that a question asks for.
 
-    They have it in brackets after what it stands for, or in quotation marks before "means". None do
-    for abbreviations, because their long form may not answer the question.
+    They have it in brackets after what it stands for, or in quotation marks before "means" or in the
+    first cell of a table. None do for abbreviations, because their long form may not answer the
+    question.
     """
     asked = _ASKS.fullmatch(found.question)
     if asked is None or asked[1].isupper():
@@ -74,7 +75,14 @@ def _defining_rows(found: Match) -> list[int]:
     )
     if asked[1].lower() in ("parties", "contracting parties"):
         defines = _PARTIES
-    return [row for row, text in enumerate(_texts(found)) if defines.search(text)]
+    asks_how, states = "how " in asked[0].lower(), found.column("answer")
+    cell = re.compile(rf"\|?\W*{_QUOTE}{term}{_QUOTE}\W*\|", re.IGNORECASE)
+    return [
+        row
+        for row, ((s, u), text) in enumerate(zip(found.places, _texts(found), strict=True))
+        if (defines.search(text) or cell.match(found.sources[s].structure.of(u)))
+        and (states[row] or not asks_how)
+    ]
 
 
 def _usual(asks: str, label: str, value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
