@@ -1006,6 +1006,13 @@ def test_each_part_of_a_question_is_answered() -> None:
     assert "The deposit is £80." in found
 
 
+def test_a_blank_may_stand_before_the_mark_of_a_note() -> None:
+    rows = "| Service | Price |\n| --- | --- |\n| Express ¹ | £9 |\n| Standard | £4 |"
+    note = "¹ Ordered before 2 pm."
+    found = quotes("What does express cost?", f"# Prices\n\n{rows}\n\n{note}\n\nOf 2025.")
+    assert found == ["Service | Price", "Express ¹ | £9", note]
+
+
 @pytest.mark.parametrize("last", ["Crisp", "Pudding"])
 def test_it_in_a_part_is_what_the_part_before_is_about(last: str) -> None:
     crisp = "## Crisp\n\nFrozen rhubarb works in the crisp.\n\nBake for 45 minutes.\n\n"

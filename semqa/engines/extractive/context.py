@@ -101,9 +101,10 @@ _QUALIFIES = re.compile(
 """A sentence that qualifies the one before it."""
 
 _MARK = re.compile(
-    r"(?<=[^\s*\\|])\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\])(?=[\s|.,;:!?)]|$)", re.MULTILINE
+    r"(?:(?<=[^\s*\\|])|(?<=\w )(?=[¹²³⁰⁴-⁹]))\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\])(?=[\s|.,;:!?)]|$)",
+    re.MULTILINE,
 )
-"""The mark of a note, as in "£90*"."""
+"""The mark of a note, as in "£90*" and "Express ¹"."""
 
 _NOTE = re.compile(
     r"(?:[-•] )?\\?(\*{1,3}|[†‡§]|[¹²³⁰⁴-⁹]{1,2}|\[\^\w{1,9}\](?=:)):?\s*+(?!.*\*\*)"
