@@ -531,6 +531,17 @@ def test_which_of_several_is_named_by_its_heading() -> None:
     )
     assert quotes("Which one is quiet?", text)[0] == "Nordal Dry 12"
     assert quotes("How quiet is it?", text)[0] == "So quiet that I stepped on it."
+    team = "# Team\n\n## Ann Lee\n\nSwimming\n\nShe is on leave until May.\n\n## Bo Ek\n\nGym\n\nHe is new."
+    assert quotes("Who is on leave?", team)[:2] == ["Ann Lee", "Swimming"]
+
+
+def test_a_change_is_named_by_its_version() -> None:
+    text = (
+        "# Changes\n\n## 4.1.0 (2025-03-11)\n\n- The port is 8470.\n\n## 4.0.0\n\n- A new licence."
+    )
+    for question in ("When did the port change?", "In which version did the port change?"):
+        assert quotes(question, text) == ["4.1.0 (2025-03-11)", "The port is 8470."]
+    assert quotes("What is the port?", text) == ["The port is 8470."]
 
 
 def test_a_single_item_is_no_list() -> None:

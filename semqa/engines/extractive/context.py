@@ -72,6 +72,7 @@ _UNNAMED = re.compile(r"\|\s*\|(?!\W*(?:sub)?-?total\b)", re.IGNORECASE)
 
 _NAMED = re.compile(r"\|[^|]*[^\W\d_]")
 
+_VERSION = re.compile(r"(?:[Vv]ersion )?v?\d+(?:\.\d+)+(?: [–(-].*)?")
 _PROPER_NAME = re.compile(r"[A-Z][\w-]*(?: [A-Z\d][\w.-]*){1,3}")
 
 _DATED = re.compile(
@@ -120,32 +121,35 @@ _SPECIAL_CASE = re.compile(
 )
 
 
-def named_by(units: Units, u: int) -> Sequence[int]:
-    """Return the heading of a unit if it names one of several things.
+def named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
+    """Return the heading of a unit if it names one of several things, and a heading below it.
 
-    Those are lists, such as those of tariffs, or sections with names such as "Nordal Dry 12".
+    Those are lists, such as those of tariffs, or sections with names such as "Nordal Dry 12", or
+    "Ann Lee" above "Head of sales"; or else only versions, with their dates.
     """
+    name = _VERSION if versions else _PROPER_NAME
     found = units.structure.units
-    above = found[u].headings[-1:]
-    if not above or found[above[0]].kind != "heading":
-        return ()
-    if found[u].kind == "item":
-        named = {
+    above = [h for h in found[u].headings[-2:] if found[h].kind == "heading"]
+    if found[u].kind == "item" and above and not versions:
+        lists = {
             unit.headings[-1]
             for unit in found
             if unit.kind == "item"
             and unit.headings[:-1] == found[u].headings[:-1]
             and unit.headings
         }
-    else:
-        named = {
-            v
+        if len(lists) > 1:
+            return above[-1:]
+    for at, heading in enumerate(above):
+        named = sum(
+            unit.kind == "heading"
+            and unit.headings == found[heading].headings
+            and name.fullmatch(units.texts[v]) is not None
             for v, unit in enumerate(found)
-            if unit.kind == "heading"
-            and unit.headings == found[above[0]].headings
-            and _PROPER_NAME.fullmatch(units.texts[v])
-        }
-    return above if len(named) > 1 and above[0] in named else ()
+        )
+        if named > 1 and name.fullmatch(units.texts[heading]):
+            return above[at:]
+    return ()
 
 
 def members_of(units: Units, lead: int) -> list[int]:

@@ -119,6 +119,10 @@ _ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORE
 _ASKS_WHICH = re.compile(
     r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
 )
+_ASKS_VERSION = re.compile(
+    r"\W*(?:(?:at|for|from|in|on|since|to|with) )?(?:when|(?:which|what) (?:version|release))\b",
+    re.IGNORECASE,
+)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there|his|her|how many (?:can|could|do|does|may|must|of|should|will))\b",
@@ -461,6 +465,7 @@ def choose(reading: Reading) -> list[Quoted]:
     """
     found, chances = reading.found, reading.judgement.chances
     asks_which = _ASKS_WHICH.match(found.question) is not None
+    asks_version = _ASKS_VERSION.match(found.question) is not None
     asks_how = ASKS_HOW.match(found.question) is not None
     rows = _chosen(reading)
     chosen = {found.places[row] for row in rows}
@@ -470,7 +475,11 @@ def choose(reading: Reading) -> list[Quoted]:
     def add(place: tuple[int, int], chance: float) -> None:
         s, u = place
         steps = whole_steps(found.sources[s], u) if asks_how else []
-        names = named_by(found.sources[s], u) if asks_which else []
+        names = (
+            named_by(found.sources[s], u, versions=asks_version)
+            if asks_which or asks_version
+            else ()
+        )
         members = members_of(found.sources[s], u)
         if chosen.intersection((s, member) for member in members):
             members = []  # a lead-in alone is no answer
