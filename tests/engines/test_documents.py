@@ -544,6 +544,11 @@ def test_a_change_is_named_by_its_version() -> None:
     assert quotes("What is the port?", text) == ["The port is 8470."]
 
 
+def test_what_a_function_does_is_quoted_with_its_name() -> None:
+    text = "# API\n\n## silence(name)\n\nSuppress alerts. Not for long.\n\n## history()\n\nReturn results."
+    assert quotes("What suppresses alerts?", text)[0] == "silence(name)"
+
+
 def test_a_single_item_is_no_list() -> None:
     text = (FORMATS / "release-notes.md").read_text("utf-8")
     answer = engine(TUNED_ENCODER).attempt("Who found the security hole?", [Source(text)])

@@ -70,6 +70,9 @@ _REPLY = re.compile(r"subject: (?:re|aw|fwd?|wg|tr|rv)\b", re.IGNORECASE)
 _UNNAMED = re.compile(r"\|\s*\|(?!\W*(?:sub)?-?total\b)", re.IGNORECASE)
 """A row whose first cell is empty, as below a merged cell, and its total is not."""
 
+_CALLED = re.compile(r"`?(?:--?\w|\S*\w(?:\((?!s\))|_\w\S*\Z))")
+"""The name of a function, option or setting, such as "silence(name)"."""
+
 _NAMED = re.compile(r"\|[^|]*[^\W\d_]")
 
 _VERSION = re.compile(r"(?:[Vv]ersion )?v?\d+(?:\.\d+)+(?: [–(-].*)?")
@@ -331,12 +334,12 @@ def _is_special_case(rule: str, text: str) -> bool:
 
 
 def _is_value(units: Units, u: int) -> bool:
-    """Whether a unit is a phrase right below a short heading, such as a definition below its term."""
+    """Whether a unit is right below its name: a phrase that defines a short term, or what a function does."""
     found = units.structure.units
-    return (
-        found[u].kind == "sentence"
-        and found[u].headings[-1:] == (u - 1,)
-        and len(units.texts[u - 1].split()) <= TERM_WORDS
+    if found[u].kind != "sentence" or found[u].headings[-1:] != (u - 1,):
+        return False
+    return _CALLED.match(units.structure.of(u - 1)) is not None or (
+        len(units.texts[u - 1].split()) <= TERM_WORDS
         and units.texts[u][-1:].isalnum()
         and ":" not in units.texts[u]
         and "\n" not in units.structure.of(u)
