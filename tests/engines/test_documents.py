@@ -549,6 +549,16 @@ def test_what_a_function_does_is_quoted_with_its_name() -> None:
     assert quotes("What suppresses alerts?", text)[0] == "silence(name)"
 
 
+def test_what_a_lead_in_is_about_comes_along_and_is_looked_at() -> None:
+    text = (
+        "# Pay\n\nOvertime has to be approved. It is paid as follows:\n\n- double on Sundays\n"
+        "- time and a half on other days\n\nOffice staff have no overtime.\n\nPay is monthly."
+    )
+    found = quotes("What are the overtime rates?", text, encoder=TUNED_ENCODER)
+    assert "Overtime has to be approved. It is paid as follows:" in found
+    assert "double on Sundays" in found
+
+
 def test_a_single_item_is_no_list() -> None:
     text = (FORMATS / "release-notes.md").read_text("utf-8")
     answer = engine(TUNED_ENCODER).attempt("Who found the security hole?", [Source(text)])

@@ -236,9 +236,10 @@ def needed_by(units: Units, u: int) -> list[int]:
     out += _head_of_message(units, u) + _rows_above(units, u)
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
     out += [h for h in found[u].headings[-1:] if named or NEGATES.search(units.texts[h])]
-    before = _neighbour(units, u, -1) if found[u].kind != "item" else None
-    if before is not None and _PRONOUN.match(units.texts[u]):
-        out.append(before)
+    for v in (u, *out):
+        before = _neighbour(units, v, -1) if found[v].kind != "item" else None
+        if before is not None and _PRONOUN.match(units.texts[v]):
+            out.append(before)
     after = _neighbour(units, u, 1)
     for step in (1, -1) if _CASE.search(units.texts[u]) else ():
         at = _neighbour(units, u, step)

@@ -94,7 +94,8 @@ class Units:
             above = self.above[group[0]]
             head = [above[-1]] if above else []
             if first.over is not None and len(above) > 1:
-                head = list(above[-2:])
+                before = _antecedent(self.structure, self.texts, first.over)
+                head = list(above[-2 if before is None else -3 :])
             text = " ".join([*map(_with_period, head), *(self.texts[i] for i in group)])
             text = text[:LONGEST_GROUP]
             for i in group:
@@ -118,6 +119,8 @@ def _read(text: str, title: str, context: str) -> Units:
         at = unit.over
         while at is not None and at not in unit.headings:
             over.insert(0, texts[at])
+            if (before := _antecedent(structure, texts, at)) is not None:
+                over.insert(0, texts[before])
             at = structure.units[at].over
         above.append((*outer, *(texts[h] for h in unit.headings), *over))
     content = tuple(
@@ -126,6 +129,12 @@ def _read(text: str, title: str, context: str) -> Units:
         if unit.kind in CONTENT and any(map(str.isalnum, texts[i]))
     )
     return Units(plain(title), structure, texts, tuple(above), content)
+
+
+def _antecedent(structure: Structure, texts: Sequence[str], u: int) -> int | None:
+    """Return the sentence before a lead-in such as "It is paid as follows:", which says what "it" is."""
+    same = u > 0 and structure.units[u - 1].group == structure.units[u].group != -1
+    return u - 1 if same and _GOES_ON.match(texts[u]) else None
 
 
 def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
