@@ -544,6 +544,12 @@ def test_a_change_is_named_by_its_version() -> None:
     assert quotes("What is the port?", text) == ["The port is 8470."]
 
 
+def test_informal_words_are_spelled_out() -> None:
+    text = "# Rules\n\nYou may work from home on Fridays.\n\nWear shoes.\n\nThe toilet is upstairs."
+    assert quotes("can i wfh", text) == ["You may work from home on Fridays."]
+    assert quotes("where's the loo", text) == ["The toilet is upstairs."]
+
+
 def test_what_a_function_does_is_quoted_with_its_name() -> None:
     text = "# API\n\n## silence(name)\n\nSuppress alerts. Not for long.\n\n## history()\n\nReturn results."
     assert quotes("What suppresses alerts?", text)[0] == "silence(name)"
