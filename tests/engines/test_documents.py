@@ -1212,6 +1212,21 @@ def test_a_band_may_name_its_unit_in_another_way() -> None:
     assert found.sources[s].texts[u].startswith("33 to 65 lb")
 
 
+@pytest.mark.parametrize(
+    ("weeks", "charge"), [("40", "fee only"), ("9", "30%"), ("5", "60%"), ("1", "100%")]
+)
+def test_bands_may_count_down_to_a_date_in_several_units(weeks: str, charge: str) -> None:
+    rows = (
+        "| More than 6 months before | fee only |\n| 6 months to 8 weeks before | 30% |\n"
+        "| 8 weeks to 15 days before the event | 60% |\n| 14 days before or later | 100% |\n"
+    )
+    source = Source(f"| Notice | Charge |\n| --- | --- |\n{rows}")
+    found = match(f"What if we cancel {weeks} weeks before?", [source])
+    ((row, others),) = bands(found, range(4))
+    assert len(others) == 3
+    assert found.sources[0].texts[found.places[row][1]].endswith(charge)
+
+
 def test_rows_of_other_amounts_are_left_out() -> None:
     rows = "| 5 kg | 75 g |\n| 10 kg | 130 g |\n| 20 kg | 215 g |\n"
     source = Source(f"| Weight of dog | Food |\n| --- | --- |\n{rows}")

@@ -26,7 +26,8 @@ _WORD = re.compile(
 _BAND = re.compile(
     r"(?:(over|above|more than|at least|from|under|below|less than|up to|between) )?"
     rf"{_NUMBER}{_UNIT}(?:(?: ?[–-] ?| to | and ){_NUMBER}{_UNIT})?"
-    r"( ?\+| (?:or|and) (?:more|over|above|older|less|under|below|fewer|younger))?"
+    r"(?: (?:before|in advance|prior)(?: (?:to )?the [a-z]+)?)?"
+    r"( ?\+| (?:or|and) (?:more|over|above|older|earlier|less|under|below|fewer|younger|later))?"
     r"(?: of age| old)?(?: \([^()]*\))?",
     re.IGNORECASE,
 )
@@ -44,8 +45,8 @@ _SAME = {
     **dict.fromkeys(("minute", "minutes", "mins"), "min"),
 }
 """Units by other names for them."""
-_UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older")
-_DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger")
+_UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older", "earlier")
+_DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger", "later")
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
 """Words before a number that is in the next band."""
 
@@ -169,7 +170,9 @@ def _limits(found: Match, row: int) -> _Band | None:
     if second:
         high = _amount(sign or last_sign, second, last_unit or unit)
         most = high.number if high.days is None else high.days
-        alike = high.word == low.word or (low.days is not None and high.days is not None)
+        if low.days is not None and high.days is not None:  # "8 weeks to 15 days before"
+            return _Band(min(least, most), max(least, most), "", kind)
+        alike = high.word == low.word
         return _Band(least, most, low.sign, kind) if least <= most and alike else None
     if any(word in words for word in _UPWARDS):
         least = math.nextafter(least, math.inf) if before in _BEYOND else least
