@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -29,7 +29,7 @@ from semqa.data.files import (
 )
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, read_as
 from semqa.documents import SUFFIXES, Limits, extract
-from semqa.documents.document import one_line, stem_of
+from semqa.documents.document import distinct_titles, one_line, stem_of
 from semqa.documents.extract import kind_of
 from semqa.documents.structure import plain
 from semqa.errors import InputError
@@ -57,12 +57,15 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
     HTML, PDF, Word, CSV and e-mail files are read as in collections, with their own titles. Other
     files are plain text: the unchanged content without a byte order mark. The title of a Markdown
     file is its first line if that is the only heading ``# ...``. Otherwise titles are file names without
-    folder and extension, or empty for standard input (``-``).
+    folder and extension, or empty for standard input (``-``). Equal titles get the name of the file.
     """
     if not paths:
         raise InputError("No sources. Give at least one file.")
     budget = ByteBudget(MAX_SOURCES_BYTES)
-    return _collect((_read_file(path, budget) for path in paths), "sources")
+    sources = _collect((_read_file(path, budget) for path in paths), "sources")
+    named = [(str(path), source.title) for path, source in zip(paths, sources, strict=True)]
+    titles = distinct_titles(named)
+    return tuple(replace(each, title=title) for each, title in zip(sources, titles, strict=True))
 
 
 def _read_file(path: Path | str, budget: ByteBudget) -> Source:

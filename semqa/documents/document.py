@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -130,3 +131,24 @@ class Passage:
     end: int
     page: int | None = None
     context: tuple[str, ...] = ()
+
+
+def distinct_titles(documents: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the title of each document, with its name if others have the same title.
+
+    Args:
+        documents: name and title of each; a document may occur several times.
+
+    Example:
+        >>> distinct_titles([("may.docx", "Minutes"), ("june.docx", "Minutes"), ("a.pdf", "Rules")])
+        ['Minutes (may)', 'Minutes (june)', 'Rules']
+    """
+    names: dict[str, set[str]] = {}
+    for name, title in documents:
+        names.setdefault(title, set()).add(name)
+    out = []
+    for name, title in documents:
+        stem = stem_of(name)
+        several = title and len(names[title]) > 1
+        out.append(f"{title} ({name if stem == title else stem})" if several else title)
+    return out

@@ -57,6 +57,17 @@ def test_the_first_of_several_main_headings_is_no_title() -> None:
     assert [each.title for each in read_sources(["cooks.md"])] == ["cooks"]
 
 
+def test_documents_with_one_title_are_told_apart_by_their_names() -> None:
+    for folder, name in (("2024", "may"), ("2024", "june"), ("2025", "june")):
+        Path(folder).mkdir(exist_ok=True)
+        Path(f"{folder}/{name}.html").write_text(f"<title>Minutes</title><p>{name}</p>", "utf-8")
+        Path(f"{folder}/{name}.txt").write_text(name, "utf-8")
+    pages = read_sources(["2024/may.html", "2024/june.html"])
+    assert [each.title for each in pages] == ["Minutes (may)", "Minutes (june)"]
+    notes = read_sources(["2024/may.txt", "2024/june.txt", "2025/june.txt"])
+    assert len({each.title for each in notes}) == 3
+
+
 @pytest.mark.parametrize(
     "code",
     ["```sh\n# install\nmake\n```", "~~~\n# install", "````\n```\n# install\n```\n````", "# "],

@@ -768,9 +768,10 @@ def test_a_word_document_of_the_library_has_its_title() -> None:
     made = python_docx.Document()
     made.add_heading("The harbour", 0)
     made.add_paragraph("Built in 1890.")
-    made.core_properties.title = ""
-    found = read_word(made)
-    assert (found.title, found.text) == ("The harbour", "Built in 1890.")
+    for stated in ("", "Minutes of a template"):
+        made.core_properties.title = stated
+        found = read_word(made)
+        assert (found.title, found.text) == ("The harbour", "Built in 1890.")
 
 
 @settings(max_examples=40, deadline=None)

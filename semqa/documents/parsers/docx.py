@@ -126,9 +126,7 @@ def parse_docx(name: str, data: bytes, limits: Limits) -> Parsed:
         text.add_notes(root)
     text.number_notes(document.element.body)
     body = text.of(document.element.body)
-    title = document.core_properties.title
-    if not title or title == _NO_TITLE:
-        title = _heading(document)
+    title = _title(document)
     edges = {" ".join(text.line(each).split()): None for each in _edges(document, etree, parser)}
     rows = [[each] for each in edges if not _PAGE.fullmatch(each)]
     around = "\n".join(table_lines(rows, headless=True))
@@ -180,8 +178,11 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
         raise InputError("The document is encrypted. Save it without a password.", where=name)
 
 
-def _heading(document: Any) -> str:
-    """Return the title at the start, or else the heading of level 1 if there is only one."""
+def _title(document: Any) -> str:
+    """Return the title at the start, or else the stated one or the only heading of level 1.
+
+    What is stated, but not seen, is often that of a template.
+    """
     names = {style.style_id: style.name for style in document.styles}  # `paragraph.style` is slow
     headings = []
     for number, paragraph in enumerate(document.paragraphs):
@@ -192,6 +193,9 @@ def _heading(document: Any) -> str:
             headings.append((number, str(paragraph.text)))
         elif number < _MOST_BEFORE_TITLE:
             return str(paragraph.text)
+    stated = str(document.core_properties.title or "")
+    if stated and stated != _NO_TITLE:
+        return stated
     only = len(headings) == 1 and headings[0][0] < _MOST_BEFORE_TITLE
     return headings[0][1] if only else ""
 

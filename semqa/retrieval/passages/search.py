@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from semqa.documents.document import distinct_titles
 from semqa.errors import InputError, first_line
 from semqa.quotes import Source
 from semqa.quotes.words import function_words, language_of
@@ -503,7 +504,15 @@ class Search:
         if self.reranker is not None:
             ranked = rerank(self.reranker, asked, ranked[: max(MAX_RERANKED, limit)])
         kept = drop_duplicates(ranked, limit)
-        return [replace(each.found, score=round(each.score, 6)) for each in kept]
+        titles = distinct_titles([(each.found.name, each.found.source.title) for each in kept])
+        return [
+            replace(
+                each.found,
+                source=replace(each.found.source, title=title),
+                score=round(each.score, 6),
+            )
+            for each, title in zip(kept, titles, strict=True)
+        ]
 
     def _search(self, query: str, count: int) -> list[list[dict[str, Any]]]:
         """Return the results of the full-text search and, if there are vectors, the vector search.
