@@ -23,7 +23,7 @@ from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.answerable import answered_features, chance_answered
 from semqa.engines.extractive.bands import bands
 from semqa.engines.extractive.columns import column_rows
-from semqa.engines.extractive.direct import contrary, direct_rows, missing_names
+from semqa.engines.extractive.direct import contrary, direct_rows, missing_names, named_documents
 from semqa.engines.extractive.documents import are_documents, read, write
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
@@ -1328,6 +1328,38 @@ def test_a_quote_has_the_relevance_of_the_place_that_readers_see() -> None:
         assert word.relevance == five.relevance is not None
         relevance.append(five.relevance)
     assert relevance[0] > relevance[1]
+
+
+def test_a_document_is_quoted_beside_a_better_one_if_it_answers_by_itself() -> None:
+    rest = (
+        "The office is in Leeds, two minutes from the station. It is staffed on weekdays.\n\n"
+        "## Hours\n\nEvery day from 6 am to 11 pm with your PIN.\n\n## Ending it\n\n"
+        "Tell us 14 days before you go. We refund unused days.\n\n"
+    )
+    texts = {
+        "Kirkgate": "## Insurance\n\nYou must insure your goods yourself and show us the certificate.",
+        "Bright": "## Insurance\n\nCompulsory. Ours costs £2.40 per week for each £1,000 of cover.",
+        "Aire": "## Damp\n\nContainers are ventilated but not heated.",
+    }
+    sources = [Source(rest + text, title) for title, text in texts.items()]
+    answer = engine(TUNED_ENCODER).attempt("Must I insure my goods at all of them?", sources)
+    assert answer is not None
+    assert {quote.source for quote in answer.quotes} == {1, 2}
+
+
+def test_a_question_that_names_a_document_is_not_asked_of_the_others() -> None:
+    people = {"Priya Raman": "after two months' notice", "Tobias Lund": "on 1 September"}
+    sources = [
+        Source(f"# {name}\n\n## Availability\n\nI could start {when}.", name)
+        for name, when in people.items()
+    ]
+    for number, person in enumerate(("Priya", "Tobias"), start=1):
+        answer = engine("none").attempt(f"When could {person} start?", sources)
+        assert answer is not None
+        assert {quote.source for quote in answer.quotes} == {number}
+        assert answer.quotes[0].relevance is not None
+    asked = "How do the dates of Priya and the others compare?"
+    assert named_documents(asked, [read_units(source) for source in sources]) == [0, 1]
 
 
 def test_titles_are_rated_if_nothing_else_is_quoted() -> None:

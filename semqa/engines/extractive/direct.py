@@ -22,9 +22,9 @@ from semqa.engines.extractive.matching import TIME, question_terms, stems_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.engines.extractive.matching import Match
+    from semqa.engines.extractive.matching import Match, Units
 
-__all__ = ["ASKS_HOW", "contrary", "direct_rows", "missing_names"]
+__all__ = ["ASKS_HOW", "contrary", "direct_rows", "missing_names", "named_documents"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -289,6 +289,36 @@ _LISTS_WHAT = re.compile(r"\b(?:what|which)\b|:$", re.IGNORECASE)
 _DENIES = re.compile(rf"n['’]t\b|\bcannot\b|{NEGATES.pattern}", re.IGNORECASE)
 
 
+def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
+    """Return the indexes of the sources that the question may be about; all unless it names some.
+
+    "When can Priya start?" is not asked of other people's CVs. Such a name is in the titles of some
+    documents, and in neither the title nor a text of others. Of several things that a question is
+    about, as in "at Pinion and at the hospital", one may not be called by its name.
+    """
+    every = list(range(len(sources)))
+    titles = [{_person(word) for word in _WORD.findall(units.title)} for units in sources]
+    given = {_person(word) for word in _WORD.findall(question)}
+    if given.isdisjoint(set().union(*titles)) or _BETWEEN.search(question):
+        return every
+    texts = [_ADDRESS.sub(" ", units.structure.text) for units in sources]
+    runs = [set(_WORD.findall(text)) for text in texts]
+    # A name is capitalised wherever it occurs, unlike "Refunds" in a title.
+    known = {_person(word) for text in (*texts, question) for word in _WITHIN.findall(text)}
+    names = (given & known & set().union(*titles)).difference(*runs)
+    about = {
+        units.title
+        for units, title, words in zip(sources, titles, runs, strict=True)
+        if not names.isdisjoint((*title, *map(_person, words)))
+    }
+    return [s for s in every if sources[s].title in about] or every
+
+
+def _person(word: str) -> str:
+    """Return a name in lower case, without the "s" of "Ann's" or "Anns"."""
+    return word.lower().removesuffix("s")
+
+
 def contrary(found: Match) -> list[int]:
     """Return the rows of lists of the contrary: "What to bring" if a question asks what not to bring.
 
@@ -322,6 +352,10 @@ _COUNTRY = re.compile(
 )
 """Countries that people write in lower case: "do you ship to ireland"."""
 _RUN = re.compile(r"\w+(?:-\w+)*")
+_WORD = re.compile(r"[^\W_]+")
+_WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
+_BETWEEN = re.compile(r"\b(?:and|both|compared?|or|than|versus|vs)\b", re.IGNORECASE)
+_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
 MOST_NAMES = 10
 """Maximum number of names that are looked for."""
 MOST_INITIALS = 5
