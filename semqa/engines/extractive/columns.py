@@ -203,7 +203,7 @@ def _rows_with_values(found: Match) -> list[int]:
                     columns.setdefault(at, set()).add(row)
                     left -= said
         chosen = set(rows).intersection(*columns.values()) if columns else set()
-        chosen = {row for row in chosen if all(rows[row][at] not in _NOTHING for at in named)}
+        chosen = {row for row in chosen if all(rows[row][at] not in _BLANK for at in named)}
         several = len(named) + len(columns) > 1
         if several and not left and 0 < len(chosen) <= min(MOST_ROWS, len(rows) - 1):
             fitting.append(sorted(chosen))

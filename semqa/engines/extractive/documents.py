@@ -135,16 +135,14 @@ _IT = re.compile(r"\b(?:it|its|they|them|their)\b", re.IGNORECASE)
 MOST_DOCUMENTS = 20
 """Maximum number of documents that are also compared with the question by themselves."""
 
-ALONE, ALONE_OF_SEVERAL = 0.65, 0.5
-"""Minimum relevance of what is then quoted, and the same if the question may be about several things.
+ALONE = 0.5
+"""Minimum relevance of what is then quoted."""
 
-From 0.5, people quote 42% of it for such questions, and 11% for others.
-"""
-
-_ASKS_ABOUT_SEVERAL = re.compile(
-    r"\b(?:which|who|whose|each|both|all|every\w*|same|differ\w*|compare\w*|any of|they|them|people|or)\b",
+_ASKS_OF_SEVERAL = re.compile(
+    r"\b(?:all|any of|both|compare\w*|differ\w*|each|every\w*|same|they all|which of)\b",
     re.IGNORECASE,
 )
+"""Asks something of several documents, each of which is then also compared by itself."""
 
 OUTSIDE = 0.35
 """Factor of the probability of units for a part with "it" if another section answers the first part."""
@@ -311,9 +309,12 @@ def _each_document(
     documents: dict[str | int, list[int]] = {}
     for s in kept:
         documents.setdefault(found.sources[s].title or s, []).append(s)
-    if not found.by_meaning or not 1 < len(documents) <= MOST_DOCUMENTS:
+    if not (
+        found.by_meaning
+        and 1 < len(documents) <= MOST_DOCUMENTS
+        and _ASKS_OF_SEVERAL.search(found.question)
+    ):
         return judgement
-    least = ALONE_OF_SEVERAL if _ASKS_ABOUT_SEVERAL.search(found.question) else ALONE
     quoted = {found.places[row][0] for row in select(judgement.chances)}
     chances, relevance = judgement.chances.copy(), judgement.relevance.copy()
     for members in documents.values():
@@ -322,7 +323,7 @@ def _each_document(
         alone = _match(found.question, sources, members, encoder)
         if (own := judge(alone)).answers:
             best = int(own.chances.argmax())
-            if own.relevance[best] >= least:
+            if own.relevance[best] >= ALONE:
                 row = found.places.index(alone.places[best])
                 chances[row] = max(chances[row], SHARE * float(judgement.chances.max()))
                 relevance[row] = max(relevance[row], own.relevance[best])
