@@ -343,14 +343,6 @@ _NAME = re.compile(
     r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
 )
 """A capitalised word within a question, with the number after it."""
-_COUNTRY = re.compile(
-    r"\b(?:america|argentina|asia|australia|austria|belgium|brazil|britain|bulgaria|canada|china|croatia|"
-    r"cyprus|denmark|egypt|england|estonia|europe|finland|france|germany|greece|holland|hungary|iceland|"
-    r"india|ireland|israel|italy|japan|kenya|latvia|lithuania|luxembourg|malta|mexico|morocco|netherlands|"
-    r"nigeria|norway|pakistan|poland|portugal|romania|russia|scotland|serbia|slovakia|slovenia|spain|"
-    r"sweden|switzerland|ukraine|wales)\b"
-)
-"""Countries that people write in lower case: "do you ship to ireland"."""
 _RUN = re.compile(r"\w+(?:-\w+)*")
 _WORD = re.compile(r"[^\W_]+")
 _WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
@@ -376,7 +368,7 @@ def missing_names(question: str, texts: Sequence[str]) -> list[str]:
     missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
     names = {
         name[0]: name
-        for name in _NAME.finditer(_COUNTRY.sub(lambda name: name[0].title(), question))
+        for name in _NAME.finditer(question)
         if not TIME.fullmatch(name[1]) and name[1] not in codes
     }
     if names and language_of(question) is None and 2 * len(names) < len(question.split()):
