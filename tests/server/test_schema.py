@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +41,8 @@ def shortened(schema: Any) -> Any:
     return schema
 
 
-FOLDER = tempfile.TemporaryDirectory()
-ENGINE = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
-# Use the real collections and store, so that hostile requests reach them.
-APP = create_app(
-    ServerSettings(
-        data=Path(FOLDER.name), engines=(ENGINE.name, "extractive"), create=lambda _: ENGINE
-    )
-)
-schema = schemathesis.openapi.from_dict(shortened(APP.openapi()))
-schema.app = APP
+# Cases are generated when the test runs: every process that collects tests would make them anew.
+schema = schemathesis.pytest.from_fixture("api")
 wrong_types: set[tuple[str, str | None, str | None]] = set()
 
 
@@ -68,10 +58,20 @@ def is_tried(case: schemathesis.Case[Any]) -> bool:
     return tried
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder() -> Iterator[None]:
-    yield
-    FOLDER.cleanup()
+@pytest.fixture
+def api(tmp_path: Path, request: pytest.FixtureRequest) -> Any:
+    """The schema of a server with real collections and a store, so that hostile requests reach them."""
+    if not hasattr(request.node, "_nodeid"):
+        request.node._nodeid = request.node.nodeid  # schemathesis 4 reads what pytest 9.2 renamed
+    engine = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
+    app = create_app(
+        ServerSettings(
+            data=tmp_path, engines=(engine.name, "extractive"), create=lambda _: engine
+        )
+    )
+    described = schemathesis.openapi.from_dict(shortened(app.openapi()))
+    described.app = app
+    return described
 
 
 @pytest.mark.slow
