@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -51,10 +51,16 @@ settings.register_profile("semqa", deadline=None, max_examples=effort(60))
 settings.load_profile("semqa")
 
 
-def pytest_collection_finish() -> None:
-    """Have the collector pass over what was imported: it is there to stay, and is millions of things."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while modules are imported, and none of what they leave: it stays, and is a lot."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
