@@ -65,9 +65,7 @@ def api(tmp_path: Path, request: pytest.FixtureRequest) -> Any:
         request.node._nodeid = request.node.nodeid  # schemathesis 4 reads what pytest 9.2 renamed
     engine = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
     app = create_app(
-        ServerSettings(
-            data=tmp_path, engines=(engine.name, "extractive"), create=lambda _: engine
-        )
+        ServerSettings(data=tmp_path, engines=(engine.name, "extractive"), create=lambda _: engine)
     )
     described = schemathesis.openapi.from_dict(shortened(app.openapi()))
     described.app = app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,17 +16,19 @@ from tests.models import FAMILIES, tiny
 TEXTS = (".", " and [ 1 rain ]", "[ 2 café 日本 ]", ", while  in ", "]\n", " ", "…")
 
 
-def parts(family: str) -> tuple[Any, Vocabulary]:
+@cache
+def parts(family: str) -> tuple[Any, Vocabulary, ContinuationEncoder]:
     tokenizer = tiny(family).tokenizer
-    return tokenizer, Vocabulary.from_tokenizer(tokenizer, eos_ids=[0])
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_ids=[0])
+    return tokenizer, vocabulary, ContinuationEncoder(tokenizer, vocabulary)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(deadline=None, max_examples=20)
 @given(text=st.one_of(st.sampled_from(TEXTS), st.text("ab .,[]\n1é", max_size=12)))
 def test_tokens_have_the_bytes_of_the_text(family: str, text: str) -> None:
-    tokenizer, vocabulary = parts(family)
-    tokens = ContinuationEncoder(tokenizer, vocabulary)(text)
+    _, vocabulary, encode = parts(family)
+    tokens = encode(text)
     if tokens is None:
         assert any(
             not any(vocabulary.token_bytes(t) == text[i].encode() for t in range(vocabulary.size))
@@ -36,6 +39,6 @@ def test_tokens_have_the_bytes_of_the_text(family: str, text: str) -> None:
 
 
 def test_the_tokenizers_own_tokens_where_they_fit() -> None:
-    tokenizer, vocabulary = parts("gpt2")
+    tokenizer, _, encode = parts("gpt2")
     text = " and the rain"
-    assert ContinuationEncoder(tokenizer, vocabulary)(text) == tokenizer(text)["input_ids"]
+    assert encode(text) == tokenizer(text)["input_ids"]
