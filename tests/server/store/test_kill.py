@@ -60,6 +60,8 @@ def kill(process: subprocess.Popen[str]) -> str:
     return rest
 
 
+# That of SQLite is killed with the server below.
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_acknowledged_messages_survive_a_kill(url: str) -> None:
     process = start(WRITER, url)
     assert process.stdout is not None
@@ -130,6 +132,7 @@ def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
     assert given
     store = Store(url)
     messages = store.conversation("", talk).messages
+    store.add_message("", talk, "user", {"question": "and on"})
     store.close()
     answers = [each.content for each in messages if each.role == "assistant"]
     # At most one answer was stored but not acknowledged.
