@@ -65,34 +65,32 @@ def engine(
                    "--timeout", str(PATIENCE)]  # fmt: skip
 
 
-@pytest.fixture(scope="session", params=["answer", "bench", "serve"])
+@pytest.fixture(scope="session", params=["answer and bench", "serve"])
 def answers(
     engine: list[str], request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[Answered]:
-    """What a command answers."""
-    ask = {"answer": _answer, "bench": _bench, "serve": _serve}[request.param]
-    return ask(engine, tmp_path_factory.mktemp(request.param))
+    """What commands answer; `semqa serve` has a process of its own, as users start it."""
+    ask = _serve if request.param == "serve" else _answer_and_bench
+    return ask(engine, tmp_path_factory.mktemp("commands"))
 
 
-def _answer(engine: list[str], folder: Path) -> list[Answered]:
+def _answer_and_bench(engine: list[str], folder: Path) -> list[Answered]:
     sources = [Source(**json.loads(line)) for line in PASSAGES.read_text("utf-8").splitlines()]
-    options = ("--sources", PASSAGES, "--shots", "0", "--json")
-    printed = _run(folder, "answer", ASKED[0], *options, *engine)
-    return [_read(ASKED[0], sources, json.loads(printed))]
-
-
-def _bench(engine: list[str], folder: Path) -> list[Answered]:
     lines = QUESTIONS.read_text("utf-8").splitlines(keepends=True)
     data = folder / "questions.jsonl"
-    # The first question is that of `_answer`.
+    # The first question is that of `semqa answer`.
     data.write_text("".join(line for line in lines if "EXAMPLE_1" not in line), "utf-8")
-    options = ("--data", data, "--shots", "1", "--out", folder / "run")
-    _run(folder, "bench", "quotesum", *options, *engine)
+    answer = ("answer", ASKED[0], "--sources", PASSAGES, "--shots", "0", "--json")
+    bench = ("bench", "quotesum", "--data", data, "--shots", "1", "--out", folder / "run")
+    _run(folder, [*answer, *engine], [*bench, *engine])
     lines = (folder / "run" / "examples.jsonl").read_text("utf-8").splitlines()
     records = {record["qid"]: record for record in map(json.loads, lines)}
     return [
-        _read(each.question, each.sources, records[each.qid], records[each.qid]["prediction"])
-        for each in read_quotesum(data)
+        _read(ASKED[0], sources, json.loads((folder / "0.out").read_bytes())),
+        *(
+            _read(each.question, each.sources, records[each.qid], records[each.qid]["prediction"])
+            for each in read_quotesum(data)
+        ),
     ]
 
 
@@ -107,11 +105,12 @@ def _serve(engine: list[str], folder: Path) -> list[Answered]:
     return [_read(ASKED[1], [Source(**each) for each in sources], reply.json())]
 
 
-def _run(folder: Path, *args: str | Path) -> str:
+def _run(folder: Path, *commands: Sequence[str | Path]) -> None:
     done = subprocess.run(
-        _command(*args),
+        [sys.executable, "-P", "-m", "tests.real.together", folder],
+        input=json.dumps([[*map(str, args)] for args in commands]),
         # vLLM starts sooner without a process of its own; `serve` gives it one, as usual.
-        env=_environment(folder) | {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"},
+        env=_environment(folder) | {"PYTHONPATH": str(ROOT), "VLLM_ENABLE_V1_MULTIPROCESSING": "0"},
         capture_output=True,
         encoding="utf-8",
         timeout=PATIENCE,
@@ -119,16 +118,16 @@ def _run(folder: Path, *args: str | Path) -> str:
     )
     if done.returncode != 0:
         pytest.fail(done.stderr[-4000:])
-    return done.stdout
 
 
 @contextmanager
 def _server(engine: list[str], folder: Path) -> Iterator[str]:
     log = folder / "log.txt"
-    options = ("--request-timeout", str(PATIENCE))
+    options = ("--data", folder / "data", "--request-timeout", PATIENCE)
+    command = ("serve", "--port", "0", *options, *engine)
     with log.open("wb") as messages:
         process = subprocess.Popen(
-            _command("serve", "--port", "0", "--data", folder / "data", *options, *engine),
+            [sys.executable, "-P", "-m", "semqa", *map(str, command)],
             env=_environment(folder),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -148,10 +147,6 @@ def _server(engine: list[str], folder: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _command(*args: str | Path) -> list[str]:
-    return [sys.executable, "-P", "-m", "semqa", *map(str, args)]
 
 
 def _environment(folder: Path) -> dict[str, str]:
