@@ -11,8 +11,9 @@ the even-numbered questions). Each runs with the constraint off, with verbatim q
 text (decoded by token), and with every claim quoted (decoded by token and by span). Runs use `semqa
 bench`, so an interrupted run resumes. Columns besides the scores, per answer: quotes; repeated
 quotes; words outside quotes that are neither glue nor in the question or the sources; whether the
-answer is quoted or abstains. Differences from the row without constraint have a paired 95%
-interval. With --speed, the first questions are answered span by span and without the constraint in
+answer is quoted or abstains. The scores are means over the questions; the SEMQA of a corpus, as
+`semqa score` reports it, has a column of its own. Differences from the row without constraint have
+a paired 95% interval. With --speed, the first questions are answered span by span and without the constraint in
 turn, with five exemplars and one thread: forward passes per token of an answer, and time. The last
 line is JSON.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -192,8 +194,9 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)
     found: dict[str, dict[str, Any]] = {}
-    print(f"| row | {' | '.join(SCORES)} | quotes | repeated | leaked | quoted or abstained | n |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    columns = (*SCORES, "quotes", "repeated", "leaked", "quoted or abstained", "corpus SEMQA", "n")
+    print(f"| row | {' | '.join(columns)} |")
+    print("|---" * (1 + len(columns)) + "|")
     for prompt in PROMPTS:
         plain: list[float] = []
         for decoding in DECODING:
@@ -209,6 +212,7 @@ def main() -> None:
             row: dict[str, Any] = {
                 key: round(fmean(one[key] for one in rows), 2) for key in rows[0]
             }
+            row["corpus_semqa"] = round(math.sqrt(row["rougeLsum"] * row["sem_f1"]), 2)
             row["n"] = len(rows)
             each = [one["semqa"] for one in rows]
             plain = plain or each
