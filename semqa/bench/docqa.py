@@ -27,7 +27,7 @@ from semqa.data.jsonl import AppendFile, Row, read_as, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
-from semqa.documents.extract import kind_of
+from semqa.documents.extract import PLAIN_KINDS, kind_of
 from semqa.engines import Engine, Request
 from semqa.engines.abstention import abstention, attempt, rated
 from semqa.engines.extractive import ExtractiveEngine
@@ -42,9 +42,6 @@ LIMITS = Limits(seconds=600.0)
 
 MAX_UNAVAILABLE = 3
 """Stop after this many consecutive `UnavailableError`s, such as an endpoint that is down."""
-
-_TEXTS = ("txt", "md")
-"""Document kinds that ``semqa answer --source`` reads without extraction."""
 
 
 class File(NamedTuple):
@@ -174,7 +171,7 @@ def _read_document(folder: Path, name: str) -> File:
         )
     with open_input(path, ByteBudget(LIMITS.size)) as file:
         data = file.read_all()
-    if kind_of(name, data) in _TEXTS:
+    if kind_of(name, data) in PLAIN_KINDS:
         (source,) = read_sources([path])
     else:
         document = extract(name, data, LIMITS)

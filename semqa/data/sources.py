@@ -30,7 +30,7 @@ from semqa.data.files import (
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, read_as
 from semqa.documents import SUFFIXES, Limits, extract
 from semqa.documents.document import distinct_titles, one_line, stem_of
-from semqa.documents.extract import kind_of
+from semqa.documents.extract import PLAIN_KINDS, kind_of
 from semqa.documents.structure import plain
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
@@ -41,8 +41,6 @@ MAX_SOURCES = 1_000
 """Maximum number of sources per question; `SEMQA_MAX_SOURCES` overrides it."""
 
 _LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
-_EXTRACTED = ("html", "pdf", "docx", "csv", "eml")
-"""Types of files whose text must be extracted."""
 
 _SECONDS = 600.0
 """Timeout for reading a document, longer than for uploads."""
@@ -82,7 +80,7 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
         raw = file.read_all()
     if str(path) == STDIN:
         return _text_source(raw, name, title="")
-    if kind_of(Path(path).name, raw) in _EXTRACTED:
+    if kind_of(Path(path).name, raw) not in PLAIN_KINDS:
         document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
         return Source(document.text, document.title)
     source = _text_source(raw, name, title=stem_of(name))

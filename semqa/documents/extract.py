@@ -51,6 +51,9 @@ SUFFIXES = {
 KINDS = tuple(dict.fromkeys(SUFFIXES.values()))
 """Supported kinds of documents."""
 
+PLAIN_KINDS = ("txt", "md")
+"""Kinds that ``semqa answer`` reads as they are; the text of other kinds must be extracted."""
+
 _BINARY_KINDS = {"pdf": "a PDF", "docx": "a Word document (docx)"}
 _ADVICE = f"semqa reads {', '.join(KINDS)}."
 
