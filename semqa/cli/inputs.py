@@ -16,6 +16,7 @@ from semqa.cli.options import COLLECTIONS, SourceOption, SourcesOption
 from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 from semqa.errors import InputError
 from semqa.quotes import Source
+from semqa.retrieval import DEFAULT_PASSAGES
 
 if TYPE_CHECKING:
     from semqa.retrieval.passages import Collection, Found
@@ -68,7 +69,7 @@ class SourceOptions(LibraryOptions):
             help="Passages to use from the collection.",
             rich_help_panel=COLLECTIONS,
         ),
-    ] = 8
+    ] = DEFAULT_PASSAGES
     reranker: Annotated[
         str | None,
         typer.Option(

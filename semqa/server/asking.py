@@ -22,14 +22,12 @@ from semqa.errors import InputError, NotFoundError
 from semqa.history import Exchange, in_context, is_courtesy
 from semqa.quotes import Source
 from semqa.quotes.answer import NO_QUESTION
+from semqa.retrieval import DEFAULT_PASSAGES
 from semqa.retrieval.passages import Found, Library
 from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
 from semqa.server.errors import SHUTTING_DOWN, error_body, stream_error
 from semqa.server.settings import ServerSettings
 from semqa.server.sse import EventStream, await_first, dumps, event, while_connected
-
-DEFAULT_LIMIT = 8
-"""Default number of passages to retrieve."""
 
 _RRF_K = 60
 """k of reciprocal rank fusion. Source: Cormack, Clarke and Büttcher 2009, section 2."""
@@ -94,7 +92,7 @@ async def prepare(
             request.state.owner,
             names,
             queries,
-            limit or DEFAULT_LIMIT,
+            limit or DEFAULT_PASSAGES,
             page_address(request),
         )
     return PreparedQuestion(question, tuple(history), sources, spec, **more)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, File, Request, UploadFile
 from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
+from semqa.retrieval import DEFAULT_PASSAGES
 from semqa.retrieval.passages import Collection, CollectionInfo, DocumentInfo, Library
 from semqa.server.asking import page_address, retrieved
 from semqa.server.schemas import RequestBody, SourceOut
@@ -54,7 +55,7 @@ class Query(RequestBody, extra="ignore"):
     """A search for passages."""
 
     query: str = Field(min_length=1, max_length=10_000)
-    limit: int = Field(8, ge=1, le=100)
+    limit: int = Field(DEFAULT_PASSAGES, ge=1, le=100)
 
 
 class PassageEntry(SourceOut):

@@ -20,6 +20,7 @@ from semqa.cli.tables import percent, print_tables, span, things_table
 from semqa.data.files import display_name
 from semqa.errors import InputError
 from semqa.quotes import Source
+from semqa.retrieval import DEFAULT_PASSAGES
 
 if TYPE_CHECKING:
     from semqa.bench.docqa import AnswerFile, DocsAnswer, QuestionSet, TemporaryCollections
@@ -56,7 +57,7 @@ def docs(
     ] = "files",
     passages: Annotated[
         int, typer.Option(min=1, max=100, help="Passages to use from the collection.")
-    ] = 8,
+    ] = DEFAULT_PASSAGES,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -20,6 +20,7 @@ from semqa.documents import Document, Passage, extract, split
 from semqa.documents.document import check_name
 from semqa.errors import ForbiddenError, NotFoundError, UnavailableError
 from semqa.quotes import Source
+from semqa.retrieval import DEFAULT_PASSAGES
 from semqa.retrieval.passages.search import (
     DocumentRows,
     Search,
@@ -222,7 +223,7 @@ class Collection:
         if self.access == "read":
             raise ForbiddenError(f"Collection {self.name!r} is read-only for you.")
 
-    def search(self, query: str, limit: int = 8) -> list[Found]:
+    def search(self, query: str, limit: int = DEFAULT_PASSAGES) -> list[Found]:
         """Return the most relevant passages for a query, best first."""
         with self._reading():
             reranker = self._library.reranker
