@@ -1,4 +1,4 @@
-"""Units that answer a question by their form: definitions, the parties of a contract, and labels.
+"""Units that answer a question by their form (definitions, labels, steps), or answer the contrary.
 
 "Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', "Who attended the
 meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Balance due   922.80".
@@ -7,24 +7,19 @@ meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Ba
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
-from unicodedata import normalize
 
 import numpy as np
-from rapidfuzz import fuzz, process
 
 from semqa.documents.structure import NEGATES
 from semqa.engines.extractive.columns import column_rows
-from semqa.engines.extractive.lexicon import language_of, stem
-from semqa.engines.extractive.matching import TIME, question_terms, stems_of
+from semqa.engines.extractive.lexicon import stem
+from semqa.engines.extractive.matching import question_terms, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from semqa.engines.extractive.matching import Match
 
-    from semqa.engines.extractive.matching import Match, Units
-
-__all__ = ["ASKS_HOW", "contrary", "direct_rows", "missing_names", "named_documents"]
+__all__ = ["ASKS_HOW", "contrary", "direct_rows"]
 
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
@@ -289,36 +284,6 @@ _LISTS_WHAT = re.compile(r"\b(?:what|which)\b|:$", re.IGNORECASE)
 _DENIES = re.compile(rf"n['’]t\b|\bcannot\b|{NEGATES.pattern}", re.IGNORECASE)
 
 
-def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
-    """Return the indexes of the sources that the question may be about; all unless it names some.
-
-    "When can Priya start?" is not asked of other people's CVs. Such a name is in the titles of some
-    documents, and in neither the title nor a text of others. Of several things that a question is
-    about, as in "at Pinion and at the hospital", one may not be called by its name.
-    """
-    every = list(range(len(sources)))
-    titles = [{_person(word) for word in _WORD.findall(units.title)} for units in sources]
-    given = {_person(word) for word in _WORD.findall(question)}
-    if given.isdisjoint(set().union(*titles)) or _BETWEEN.search(question):
-        return every
-    texts = [_ADDRESS.sub(" ", units.structure.text) for units in sources]
-    runs = [set(_WORD.findall(text)) for text in texts]
-    # A name is capitalised wherever it occurs, unlike "Refunds" in a title.
-    known = {_person(word) for text in (*texts, question) for word in _WITHIN.findall(text)}
-    names = (given & known & set().union(*titles)).difference(*runs)
-    about = {
-        units.title
-        for units, title, words in zip(sources, titles, runs, strict=True)
-        if not names.isdisjoint((*title, *map(_person, words)))
-    }
-    return [s for s in every if sources[s].title in about] or every
-
-
-def _person(word: str) -> str:
-    """Return a name in lower case, without the "s" of "Ann's" or "Anns"."""
-    return word.lower().removesuffix("s")
-
-
 def contrary(found: Match) -> list[int]:
     """Return the rows of lists of the contrary: "What to bring" if a question asks what not to bring.
 
@@ -335,72 +300,3 @@ def contrary(found: Match) -> list[int]:
         if said and said <= asked and not any(map(_DENIES.search, (over, source.texts[u]))):
             listed |= {(s, u), (s, unit.over)}
     return [row for row, place in enumerate(found.places) if place in listed]
-
-
-_CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
-_NAME = re.compile(
-    r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
-    r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
-)
-"""A capitalised word within a question, with the number after it."""
-_RUN = re.compile(r"\w+(?:-\w+)*")
-_WORD = re.compile(r"[^\W_]+")
-_WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
-_BETWEEN = re.compile(r"\b(?:and|both|compared?|or|than|versus|vs)\b", re.IGNORECASE)
-_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
-MOST_NAMES = 10
-"""Maximum number of names that are looked for."""
-MOST_INITIALS = 5
-"""Maximum number of letters of an abbreviation."""
-ALIKE = 80
-"""Minimum similarity, of 100, of a name and a word that may be another spelling of it."""
-
-
-def missing_names(question: str, texts: Sequence[str]) -> list[str]:
-    """Return the codes and, in an English question, the names that are in none of the texts.
-
-    Example:
-        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["E17 means high pressure."])
-        ['E-41', 'Kenya']
-    """
-    codes = dict.fromkeys(_CODE.findall(question))
-    known = " ".join(map(_plain, texts)) if codes else ""
-    missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
-    names = {
-        name[0]: name
-        for name in _NAME.finditer(question)
-        if not TIME.fullmatch(name[1]) and name[1] not in codes
-    }
-    if names and language_of(question) is None and 2 * len(names) < len(question.split()):
-        runs = {run for text in texts for run in _RUN.findall(text)}
-        words = {_plain(word) for run in runs for word in (run, *run.split("-"))}
-        missing += [
-            name[0] if name[2] else name[1]
-            for name in islice(names.values(), MOST_NAMES)
-            if not all(_is_named(part, words, texts) for part in _parts(name[1], words))
-            or (name[2] and name[2] not in words)
-        ]
-    return missing
-
-
-def _parts(name: str, words: set[str]) -> list[str]:
-    """Return the parts of a name with hyphens, such as "Off-Peak", unless the texts have it as one word."""
-    return [name] if _plain(name) in words else name.split("-")
-
-
-def _is_named(name: str, words: set[str], texts: Sequence[str]) -> bool:
-    """Whether a name, another form of it or what it abbreviates is in the texts."""
-    form = _plain(name)
-    base = form.rstrip("s") or form
-    if form in words or any(word.startswith(base) for word in words):
-        return True
-    if name.isupper() and len(name) <= MOST_INITIALS:
-        initials = re.compile(rf"\b{'[a-z]*[ -]'.join(form)}", re.IGNORECASE)
-        return any(map(initials.search, texts))
-    like = [word for word in words if word[:1] == form[:1] and abs(len(word) - len(form)) < 3]
-    return process.extractOne(form, like, scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
-
-
-def _plain(text: str) -> str:
-    """Return the letters and digits of a text, without accents and case."""
-    return re.sub(r"[\W_]+", "", normalize("NFKD", text)).lower()

@@ -16,7 +16,7 @@ from semqa.engines.extractive.context import (
     rest_of_lists,
     whole_steps,
 )
-from semqa.engines.extractive.direct import ASKS_HOW, missing_names, named_documents
+from semqa.engines.extractive.direct import ASKS_HOW
 from semqa.engines.extractive.judging import SHARE, blend, judge, select
 from semqa.engines.extractive.layout import WORD, Quoted, count_words, layout, quoted_unit
 from semqa.engines.extractive.matching import (
@@ -25,6 +25,7 @@ from semqa.engines.extractive.matching import (
     question_terms,
     read_units,
 )
+from semqa.engines.extractive.names import missing_names, named_documents
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import function_words, language_of, question_words
 

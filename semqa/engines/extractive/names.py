@@ -1,0 +1,118 @@
+"""Names and codes in questions: the documents that they name, and those that no document has."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from rapidfuzz import fuzz, process
+
+from semqa.engines.extractive.lexicon import language_of
+from semqa.engines.extractive.matching import TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.engines.extractive.matching import Units
+
+__all__ = ["missing_names", "named_documents"]
+
+_CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
+_NAME = re.compile(
+    r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
+    r"Which|Who|Why|Article|Chapter|Clause|Page|Part|Room|Section|Table)\b)([A-Z][\w-]*[^\W\d_])(?=\W|\Z)(?: (\d+)\b(?![.:,]\d))?"
+)
+"""A capitalised word within a question, with the number after it."""
+_RUN = re.compile(r"\w+(?:-\w+)*")
+_WORD = re.compile(r"[^\W_]+")
+_WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
+_SEVERAL = re.compile(r"\b(?:and|both|compared?|or|than|versus|vs)\b", re.IGNORECASE)
+_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
+MOST_NAMES = 10
+"""Maximum number of names that are looked for."""
+MOST_INITIALS = 5
+"""Maximum number of letters of an abbreviation."""
+ALIKE = 80
+"""Minimum similarity, of 100, of a name and a word that may be another spelling of it."""
+
+
+def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
+    """Return the indexes of the sources that the question may be about; all unless it names some.
+
+    "When can Priya start?" is not asked of other people's CVs. Such a name is in the titles of some
+    documents, and in neither the title nor a text of others. Of several things that a question is
+    about, as in "at Pinion and at the hospital", one may not be called by its name.
+    """
+    every = list(range(len(sources)))
+    titles = [{_without_s(word) for word in _WORD.findall(units.title)} for units in sources]
+    given = {_without_s(word) for word in _WORD.findall(question)}
+    if given.isdisjoint(set().union(*titles)) or _SEVERAL.search(question):
+        return every
+    texts = [_ADDRESS.sub(" ", units.structure.text) for units in sources]
+    runs = [set(_WORD.findall(text)) for text in texts]
+    # A name is capitalised wherever it occurs, unlike "Refunds" in a title.
+    known = {_without_s(word) for text in (*texts, question) for word in _WITHIN.findall(text)}
+    names = (given & known & set().union(*titles)).difference(*runs)
+    about = {
+        units.title
+        for units, title, words in zip(sources, titles, runs, strict=True)
+        if not names.isdisjoint((*title, *map(_without_s, words)))
+    }
+    return [s for s in every if sources[s].title in about] or every
+
+
+def _without_s(word: str) -> str:
+    """Return a word in lower case, without the "s" of "Ann's" or "Anns"."""
+    return word.lower().removesuffix("s")
+
+
+def missing_names(question: str, texts: Sequence[str]) -> list[str]:
+    """Return the codes and, in an English question, the names that are in none of the texts.
+
+    Example:
+        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["E17 means high pressure."])
+        ['E-41', 'Kenya']
+    """
+    codes = dict.fromkeys(_CODE.findall(question))
+    known = " ".join(map(_plain, texts)) if codes else ""
+    missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
+    names = {
+        name[0]: name
+        for name in _NAME.finditer(question)
+        if not TIME.fullmatch(name[1]) and name[1] not in codes
+    }
+    if names and language_of(question) is None and 2 * len(names) < len(question.split()):
+        runs = {run for text in texts for run in _RUN.findall(text)}
+        words = {_plain(word) for run in runs for word in (run, *run.split("-"))}
+        missing += [
+            name[0] if name[2] else name[1]
+            for name in islice(names.values(), MOST_NAMES)
+            if not all(_is_named(part, words, texts) for part in _parts(name[1], words))
+            or (name[2] and name[2] not in words)
+        ]
+    return missing
+
+
+def _parts(name: str, words: set[str]) -> list[str]:
+    """Return the parts of a name with hyphens, such as "Off-Peak", unless the texts have it as one word."""
+    return [name] if _plain(name) in words else name.split("-")
+
+
+def _is_named(name: str, words: set[str], texts: Sequence[str]) -> bool:
+    """Whether a name, another form of it or what it abbreviates is in the texts."""
+    form = _plain(name)
+    base = form.rstrip("s") or form
+    if form in words or any(word.startswith(base) for word in words):
+        return True
+    if name.isupper() and len(name) <= MOST_INITIALS:
+        initials = re.compile(rf"\b{'[a-z]*[ -]'.join(form)}", re.IGNORECASE)
+        return any(map(initials.search, texts))
+    like = [word for word in words if word[:1] == form[:1] and abs(len(word) - len(form)) < 3]
+    return process.extractOne(form, like, scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a text, without accents and case."""
+    return re.sub(r"[\W_]+", "", normalize("NFKD", text)).lower()
