@@ -172,10 +172,10 @@ def has_kinds(question: str, texts: Iterable[str]) -> bool:
 def answered_features(
     question: str, unanswerable: float, relevance: float, texts: Iterable[str]
 ) -> tuple[float, float, float]:
-    """Return what tells whether quotes answer a question.
+    """Return features that tell whether quotes answer a question.
 
-    That is the log odds that the documents answer it, the log odds of the relevance, and log(1 + n) of
-    the number of words that the quotes add to the question: "The bank lent the mill £90" is a likelier
+    These are the log odds that the documents answer it, the log odds of the relevance, and log(1 + n)
+    for the n words that the quotes add to the question: "The bank lent the mill £90" is a likelier
     answer to "What did the bank lend?" than "The bank lent money".
 
     Args:

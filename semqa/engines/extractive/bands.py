@@ -1,4 +1,4 @@
-"""Tables of bands, such as "111 to 185 | £118", or of amounts or days: the row that is asked about."""
+"""Tables of bands, such as "111 to 185 | £118", of amounts or of weekdays: the row that is asked about."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _BEYOND = ("over", "above", "more than", "under", "below", "less than")
 """Words before a number that is in the next band."""
 
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
-_DAY_RANGE = re.compile(rf"\b({_DAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_DAY})\b)?")
+_WEEKDAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
+_WEEKDAY_RANGE = re.compile(rf"\b({_WEEKDAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_WEEKDAY})\b)?")
 
 MOST_NUMBERS = 20
 """Numbers of a question that are looked at."""
@@ -82,7 +82,7 @@ class _Band(NamedTuple):
 
 
 def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the row whose band has the number asked about, or the day, and the rows of the others.
+    """Yield the row with the number or weekday asked about, and the rows beside it.
 
     Args:
         found: the units, compared with the question.
@@ -91,12 +91,14 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
     question = _WORD.sub(lambda word: str(word.lastindex), found.question)
     numbers = islice(_ASKED.finditer(question), MOST_NUMBERS)
     asked = [_amount(*number.groups()) for number in numbers]
-    days = _days(found.question)
-    tables = {place for place in (_table(found, row) for row in rows) if (asked or days) and place}
+    weekdays = _weekdays(found.question)
+    tables = {
+        place for place in (_table(found, row) for row in rows) if (asked or weekdays) and place
+    }
     for table in sorted(tables):
         members = [row for row in range(len(found.places)) if _table(found, row) == table]
-        named = {row: _days(_first_cell(found, *found.places[row])) for row in members}
-        of_day = [row for row in members if days & named[row]]
+        named = {row: _weekdays(_first_cell(found, *found.places[row])) for row in members}
+        of_day = [row for row in members if weekdays & named[row]]
         if all(named.values()) and len(of_day) == 1:
             yield of_day[0], [row for row in members if row not in of_day]
             continue
@@ -112,10 +114,10 @@ def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
             yield row, [other for other in limits if other != row]
 
 
-def _days(text: str) -> set[int]:
+def _weekdays(text: str) -> set[int]:
     """Return the days of the week that a text names: 0 to 4 for "Mon–Fri"."""
     days: set[int] = set()
-    for first, last in _DAY_RANGE.findall(text.lower()):
+    for first, last in _WEEKDAY_RANGE.findall(text.lower()):
         begin = _WEEK.index(first[:3])
         end = _WEEK.index(last[:3]) if last else begin
         days |= {day % 7 for day in range(begin, end + (7 if end < begin else 0) + 1)}

@@ -74,6 +74,7 @@ _NUMBER = re.compile(
 )
 _UNIT = re.compile(r"\((\w+)\)$")
 """The unit of a column, in its header."""
+
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
     **dict.fromkeys(("min", "minute"), 60.0),
@@ -137,9 +138,11 @@ def empty_rows(found: Match) -> list[int]:
 
     A row that the question names answers it all the same: there is no milking on Sunday.
     """
+    if _NEGATED.search(found.question):
+        return []
     terms = set(question_terms(found.question))
     rows: list[int] = []
-    for header, members in _tables(found) if not _NEGATED.search(found.question) else ():
+    for header, members in _tables(found):
         names = [set(stems_of(name)) for name in header]
         named = [at for at, name in enumerate(names) if at and name & terms]
         if len(named) == 1:
@@ -148,12 +151,13 @@ def empty_rows(found: Match) -> list[int]:
                 for row, cells in members.items()
                 if cells[named[0]] in _BLANK and terms.isdisjoint(stems_of(cells[0]))
             ]
-            rows += empty if len(empty) < len(members) else ()
+            if len(empty) < len(members):
+                rows += empty
     return rows
 
 
 def _is_partly_blank(found: Match, column: Mapping[int, str], terms: AbstractSet[str]) -> bool:
-    """Whether a column has blanks and values, and the question is for rows: "Which days …?"."""
+    """Whether a column has blanks and values, and the question names that of the rows: "Which days …?"."""
     s, u = found.places[next(iter(column))]
     structure = found.sources[s].structure
     over = structure.units[u].over
@@ -241,9 +245,8 @@ def _columns(
             rest = terms - name
             wrong = (needed and name.isdisjoint(implied)) or name & _RANKS
             if at and shared and not wrong and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
-                unit = _UNIT.search(header[at])
                 values = {row: cells[at].lower() for row, cells in rows.items()}
-                if unit:
+                if unit := _UNIT.search(header[at]):
                     values = {
                         row: f"{cell} {unit[1].lower()}" if cell[-1:].isdecimal() else cell
                         for row, cell in values.items()

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match, Units
 
-__all__ = [
-    "members_of",
-    "named_by",
-    "needed_by",
-    "rest_of_lists",
-    "whole_steps",
-]
+__all__ = ["members_of", "named_by", "needed_by", "rest_of_lists", "whole_steps"]
 
 TERM_WORDS = 3
 """Maximum number of words of a heading that is a term."""
@@ -125,10 +119,13 @@ _SPECIAL_CASE = re.compile(
 
 
 def named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
-    """Return the heading of a unit if it names one of several things, and a heading below it.
+    """Return the heading above a unit that names one of several things, and any heading between them.
 
-    Those are lists, such as those of tariffs, or sections with names such as "Nordal Dry 12", or
-    "Ann Lee" above "Head of sales"; or else only versions, with their dates.
+    These are the heading of one of several lists, or a name beside other names, such as "Nordal Dry
+    12", or "Ann Lee" above "Head of sales".
+
+    Args:
+        versions: only the headings of versions count, such as "2.1 (3 May)".
     """
     name = _VERSION if versions else _PROPER_NAME
     found = units.structure.units
@@ -240,7 +237,6 @@ def needed_by(units: Units, u: int) -> list[int]:
         before = _neighbour(units, v, -1) if found[v].kind != "item" else None
         if before is not None and _PRONOUN.match(units.texts[v]):
             out.append(before)
-    after = _neighbour(units, u, 1)
     for step in (1, -1) if _CASE.search(units.texts[u]) else ():
         at = _neighbour(units, u, step)
         for _ in range(LONGEST_LIST):
@@ -251,6 +247,7 @@ def needed_by(units: Units, u: int) -> list[int]:
     if units.texts[u].endswith("?") or _is_message(units, u):
         out += _reply(units, u)
     out += _reply_between(units, u)
+    after = _neighbour(units, u, 1)
     if after is not None and (
         (_ASKED.search(units.texts[u]) and _REPLIED.match(units.texts[after]))
         or _ASKS_OR_DENIES.search(units.texts[u])

@@ -134,16 +134,16 @@ _REFERS = re.compile(
 _IT = re.compile(r"\b(?:it|its|they|them|their)\b", re.IGNORECASE)
 
 MOST_DOCUMENTS = 20
-"""Maximum number of documents that are also compared with the question by themselves."""
+"""Maximum number of documents, each of which is also compared with the question by itself."""
 
 ALONE = 0.5
-"""Minimum relevance of what is then quoted."""
+"""Minimum relevance of the best unit of a document by itself, to be quoted beside others."""
 
 _ASKS_OF_SEVERAL = re.compile(
-    r"\b(?:all|any of|both|compare\w*|differ\w*|each|every\w*|same|they all|which of)\b",
+    r"\b(?:all|any of|both|compare\w*|differ\w*|each|every\w*|same|which of)\b",
     re.IGNORECASE,
 )
-"""Asks something of several documents, each of which is then also compared by itself."""
+"""Asks something of several documents."""
 
 OUTSIDE = 0.35
 """Factor of the probability of units for a part with "it" if another section answers the first part."""
@@ -270,7 +270,7 @@ def read(
     judgement = judge(found, model)
     parts = _parts(question) if by_part else []
     if len(parts) < 2:
-        judgement = _each_document(found, judgement, kept, sources, encoder)
+        judgement = _each_document(found, judgement, kept, sources, encoder, model)
         reading = Reading(found, judgement)
         return _follow_up(reading, sources) if by_part else reading
     judged: list[tuple[str, Judgement]] = []
@@ -302,6 +302,7 @@ def _each_document(
     kept: Sequence[int],
     sources: Sequence[Source],
     encoder: SentenceEncoder | None,
+    model: Model | None,
 ) -> Judgement:
     """Raise the best unit of each document that answers the question by itself, so that it is quoted.
 
@@ -322,7 +323,7 @@ def _each_document(
         if not quoted.isdisjoint(members):
             continue
         alone = _match(found.question, sources, members, encoder)
-        if (own := judge(alone)).answers:
+        if (own := judge(alone, model)).answers:
             best = int(own.chances.argmax())
             if own.relevance[best] >= ALONE:
                 row = found.places.index(alone.places[best])

@@ -32,9 +32,8 @@ SHARE = 0.45
 MOST = 10
 """Maximum number of quoted units, not counting context."""
 
-
 CONTRARY = 0.05
-"""Factor of the probability of units that are about the contrary, or empty in the column asked about."""
+"""Factor of the probability of units about the contrary, and of rows without a value in the column asked about."""
 
 DIRECT, BESIDE = (0.85, 0.95), 0.4
 """Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
