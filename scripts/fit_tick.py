@@ -4,9 +4,9 @@
 
 A SET is a folder with ``questions.jsonl`` and ``documents/``, in the format of `semqa eval docs`, on
 which neither the trees nor the encoder are fitted. An answer is positive if it has all facts, and
-negative if it has none or the documents do not answer. Others are left out, as are answers without
-the kind of answer asked for or in the form of one, whose chance is fixed. Prints the weights, the bias and the area under
-the ROC curve, cross-validated by document. `semqa eval docs` counts the ticks.
+negative if it has none or the documents do not answer. Others are left out, as are answers whose
+chance is fixed: without the kind of answer asked for, or in the form of one. Prints the weights, the
+bias and the area under the ROC curve, cross-validated by document. `semqa eval docs` counts the ticks.
 """
 
 from __future__ import annotations

@@ -348,7 +348,7 @@ class DocsFigures:
         false_abstentions: share of answerable questions with an abstention.
         ticks: answers with a ✓, by what they are: ``complete``, ``partial`` and ``wrong`` (with all,
             some or none of the facts; abstentions are left out) and ``unanswerable`` (all answers
-            and abstentions to such questions). Answers that may have a ✓ or not are left out.
+            and abstentions to such questions). Failed answers are left out, and those without a known ✓.
     """
 
     docqa: Mean

@@ -56,7 +56,7 @@ class Pointing:
     """The clauses of some sources, and a parser for replies that point to them.
 
     Args:
-        whole: what quotes must be in, if `sources` are excerpts of it.
+        whole: the whole sources, which quotes must be in, if `sources` are excerpts.
 
     Example:
         >>> from semqa import Source
@@ -169,7 +169,7 @@ class UsedText:
         self._spans: set[tuple[int, str]] = set()
 
     def add(self, number: int, span: str) -> bool:
-        """Add a quote; return False if all or part of its text has been quoted, or is not there."""
+        """Add a quote; return False if all or part of its text has been quoted, or it is not in the source."""
         if any(k == number and span in earlier for k, earlier in self._spans):
             return False
         source = self._sources[number - 1]

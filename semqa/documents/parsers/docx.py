@@ -179,9 +179,9 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
 
 
 def _title(document: Any) -> str:
-    """Return the title at the start, or else the stated one or the only heading of level 1.
+    """Return the title at the start, else that of the properties, else the only heading of level 1.
 
-    What is stated, but not seen, is often that of a template.
+    The properties come second, because they often have the title of a template.
     """
     names = {style.style_id: style.name for style in document.styles}  # `paragraph.style` is slow
     headings = []

@@ -348,7 +348,7 @@ def drawings(page: Any, pdfium: Any, turn: Turn) -> tuple[list[Table], list[Box]
 
 
 def filled(page: Any, pdfium: Any, turn: Turn) -> Iterator[tuple[Box, str]]:
-    """Yield the lines typed into a page, which are no part of its text: values of forms, boxes and notes."""
+    """Yield the lines typed into a page, which are not in its text: values of forms, boxes and notes."""
     area = pdfium.FS_RECTF()
     for i in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_FILLED)):
         annot = pdfium.FPDFPage_GetAnnot(page, i)

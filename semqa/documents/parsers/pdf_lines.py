@@ -372,7 +372,11 @@ def _mark_of_note(letters: Sequence[_Letter]) -> str:
 
 
 def _with_superscripts(letters: Sequence[_Letter], notes: Collection[str]) -> list[_Letter]:
-    """Return a line with raised numbers in superscript, but without the marks of other notes than these."""
+    """Return a line with raised numbers in superscript, but without marks of notes elsewhere.
+
+    Args:
+        notes: the marks of the notes on this page, which are kept.
+    """
     shown = _shown(letters)
     if not shown:
         return list(letters)

@@ -29,8 +29,9 @@ _LONGEST_ENDING = 3
 """Maximum length of what follows in words such as "self-ish" and "part-ner"."""
 
 _LONGEST_WORD = 60
+_RAISED = "[¹²³⁰⁴-⁹]"
 _ITEM = re.compile(
-    r"(?:[-*•–·‣]|[¹²³⁰⁴-⁹]{1,2}|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
+    rf"(?:[-*•–·‣]|{_RAISED}{{1,2}}|\(?(?:\d{{1,3}}|[a-z]|[ivx]{{1,4}})[.)]|\d{{1,2}}(?:\.\d{{1,2}}){{1,3}}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
     r"(?:\s|(?<=[A-ZÀ-Þ]))"
 )
 _BULLET = re.compile(rf"[{BULLETS}](?:\s+|$)")
@@ -62,7 +63,6 @@ _MIN_CONTENTS_LINES = 4
 
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEADING = re.compile(r"#{1,6} ")
-_RAISED = "[¹²³⁰⁴-⁹]"
 _NOTES = re.compile(rf"(?<=\S)(?:\n+{_RAISED}{{1,2}} .+)+\Z")
 """The notes at the end of a page."""
 
@@ -82,7 +82,7 @@ _PARAGRAPH_SCALE = 1.18
 
 
 def between_pages(page: str, after: str) -> str:
-    """Return what parts two pages: a space in a sentence, a line end in a list, or else a blank line."""
+    """Return the separator of two pages: a space within a sentence, a line end within a list, else a blank line."""
     line = page[page.rfind("\n") + 1 :]
     item = _ITEM.match(line)
     if item and (next_item := _ITEM.match(after)):
@@ -98,9 +98,9 @@ def between_pages(page: str, after: str) -> str:
 
 
 def with_notes_below(page: str) -> str:
-    """Return a page with the notes at its foot below the paragraphs, lists or tables with their marks.
+    """Move the notes at the foot of a page below the paragraphs, lists or tables that have their marks.
 
-    They are above a paragraph or list that may go on on the next page.
+    If a paragraph or list may continue on the next page, the notes come before it.
     """
     foot = _NOTES.search(page)
     if foot is None:

@@ -180,7 +180,7 @@ class Transport:
         return await self._with_retries(attempt)
 
     async def get(self, path: str) -> object:
-        """Return the JSON at a path, or None if there is none; not retried."""
+        """Return the JSON at a path, or None if the request fails; it is not retried."""
         with suppress(InputError, UnavailableError, _TransientError, TimeoutError):
             async with asyncio.timeout(CONNECT_TIMEOUT), self._response(path) as response:
                 return await self._json(response)

@@ -38,15 +38,16 @@ class Piece(NamedTuple):
 
 
 def read_context(value: object, model: str) -> int | None:
-    """Return the context that the reply to ``GET /models`` has for a model, in tokens, if any.
+    """Return the context of a model in a reply to ``GET /models``, in tokens; None if unknown.
 
-    A server with one model may answer to any name.
+    The only model of a server counts under any name.
     """
     listed = value.get("data") if isinstance(value, dict) else None
     found = [
         each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)
     ]
-    for entry in [each for each in found if each.get("id") == model] or found[: len(found) == 1]:
+    named = [each for each in found if each.get("id") == model]
+    for entry in named or (found if len(found) == 1 else []):
         meta = entry.get("meta")
         fields = {**meta, **entry} if isinstance(meta, dict) else entry
         # vLLM, llama.cpp, OpenRouter

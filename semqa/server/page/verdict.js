@@ -63,7 +63,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const named = claims.slice(0, MOST_CLAIMS).map((claim) => `“${claim.text.replace(SPACES, " ")}”`);
     const more = claims.length - MOST_CLAIMS;
     sentences.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
-  }
+  } else if (verdict === "unquoted") sentences.push("No quote has a content word.");
   if (relevance !== null) {
     const doubt = relevance < LOW ? "; it may not answer the question" : ", but the sources may lack the answer";
     sentences.push(`Relevance: ${percent(relevance)}${isDoubtful({ relevance, answerable }) ? doubt : ""}.`);
