@@ -127,6 +127,7 @@ def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page
         "[ 1 Col ] [ 1 rady ] [ 1 201 ] crossed it.",
         "[1] [2] [ 1 Fiennes ] [ 9 Colin O'Brady ]",
         "Two ways:\n- [ 1 Colin ]\n- on foot\n\n[ 1 Year | 2018 | ]\n[ 1 Days | 54 ]\n[ 1 Days | 54 ] so.",
+        "[ 1 in ]",
         ABSTENTION,
         "",
     )
