@@ -311,3 +311,8 @@ def test_a_process_that_died_is_replaced() -> None:
     reader.process.wait()
     assert readers.read("a", "txt", b"two", LIMITS)[1] == "two"
     readers.close()
+
+
+def test_a_long_pdf_title_is_read_in_linear_time() -> None:
+    title = "_" * 100_000 + " x"
+    assert extract("a.pdf", makers.pdf([["Text."]], title), Limits(seconds=20)).title

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -80,3 +82,19 @@ def test_rows_that_are_no_valid_csv_are_read(cell: str) -> None:
     units = read_units(Source(f"code,plant,price\n{cell},Phlox,8\nA3,Sage,5"))
     assert "plant: Sage" in units.embedded[2]
     assert "plant: Phlox" in units.embedded[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"| Fee | Cost |\n|---|---|\n| a | 1 |\n| {'(' * 60_000} x | 4 |",
+        f"## {'_a' * 60_000} x\n\nIt costs 4.",
+        f"It costs 4. {'a' * 60_000}",
+    ],
+    ids=["brackets", "heading", "word"],
+)
+def test_long_words_are_read_in_linear_time(text: str) -> None:
+    sources = [Source(text, title="Anna"), Source("Bo costs 5.", title="Bo")]
+    started = time.process_time()
+    assert ExtractiveEngine(encoder="none").answer("What does Anna cost?", sources).verified
+    assert time.process_time() - started < 5

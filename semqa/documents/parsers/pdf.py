@@ -52,7 +52,7 @@ _PRINTED = re.compile(
 _NO_TITLES = re.compile(
     r"(?i)^(\(?(untitled|anonymous|unspecified|unknown|no title|title)\)?|(untitled )?(document|presentation) ?\d*|"
     r"(microsoft (word|powerpoint|excel)|powerpoint presentation)\b.*|slide \d+|about:blank|"
-    r"\S*_\S*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
+    r"[^\s_]*_\S*|.*\.(docx?|tex|indd|pptx?|xlsx?|dvi|pdf|html?))?$"
 )
 
 _MAX_BETWEEN = 6

@@ -64,7 +64,7 @@ _REPLY = re.compile(r"subject: (?:re|aw|fwd?|wg|tr|rv)\b", re.IGNORECASE)
 _UNNAMED = re.compile(r"\|\s*\|(?!\W*(?:sub)?-?total\b)", re.IGNORECASE)
 """A row whose first cell is empty, as below a merged cell, and its total is not."""
 
-_CALLED = re.compile(r"`?(?:--?\w|\S*\w(?:\((?!s\))|_\w\S*\Z))")
+_CALLED = re.compile(r"`?(?:--?\w|\S*?\w\((?!s\))|(?=\S+\Z)\S*?\w_\w)")
 """The name of a function, option or setting, such as "silence(name)"."""
 
 _NAMED = re.compile(r"\|[^|]*[^\W\d_]")

@@ -93,7 +93,7 @@ _ASKING = (
 )
 """The beginning of a question: "is it", but not "is out" in "My ankle is broken and is out until May"."""
 _NEXT_PART = re.compile(
-    rf"[,;]?\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
+    rf"[,;]?(?<!\s)\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
 )
 _WHEN = re.compile(
     r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|daily|weekly|"

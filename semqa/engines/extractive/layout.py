@@ -30,7 +30,7 @@ _BETWEEN = re.compile(
 """What is not quoted: boxes to tick, marks of notes, text struck through, brackets of links and their
 targets within the document, other brackets."""
 
-WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
+WORD = re.compile(r"[^\w\s\[\]]{,40}\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
 """The number or letter of a list item."""

@@ -29,7 +29,7 @@ _RUN = re.compile(r"\w+(?:-\w+)*")
 _WORD = re.compile(r"[^\W_]+")
 _WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
 _SEVERAL = re.compile(r"\b(?:and|both|compared?|or|than|versus|vs)\b", re.IGNORECASE)
-_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
+_ADDRESS = re.compile(r"(?<!\S)\S*?(?:@|://|www\.)\S*")
 MOST_NAMES = 10
 """Maximum number of names that are looked for."""
 MOST_INITIALS = 5
