@@ -145,7 +145,7 @@ def with_structure(pages: Sequence[Sequence[Line]]) -> list[str]:
     }
     texts: list[str] = []
     for page, large, small in zip(pages, titles, bold, strict=True):
-        if _is_contents(page):
+        if len(pages) > 1 and _is_contents(page):
             texts.append("")
             continue
         heads = large | small
