@@ -323,6 +323,8 @@ def answer_questions(
             found = find(question)
             given = [source for _, source in found]
             answer = attempt(engine, Request(question.question, given)) if found else abstention()
+            seconds = _since(started)
+            answer = rated(engine, question.question, answer)
         except MissingExtraError:
             raise
         except SemqaError as error:
@@ -331,7 +333,6 @@ def answer_questions(
             failure = error
         else:
             unavailable = 0
-            seconds = _since(started)
             names = [name for name, _ in found]
             quotes = tuple(_named(quote, names, given) for quote in answer.quotes)
             answered = replace(
@@ -340,7 +341,7 @@ def answer_questions(
                 quotes=quotes,
                 abstained=answer.abstained,
                 seconds=seconds,
-                ticked=has_tick(rated(engine, question.question, answer), question.question),
+                ticked=has_tick(answer, question.question),
             )
         yield answered
         if unavailable == MAX_UNAVAILABLE:

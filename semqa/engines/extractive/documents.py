@@ -62,8 +62,8 @@ the tick, but does not make the engine abstain, because what answers may be said
 MOST_BESIDE = 10
 """Number of units around the best one in which a part such as "and when is it?" may be answered."""
 
-MOST_THINGS = 6
-"""Maximum number of things of a question "… at home, at school and at work"."""
+MOST_PARTS = 6
+"""Maximum number of parts of a question; one with more is not split."""
 
 MANY_LINES = 6
 """A text of as many lines, of which half begin a sentence, is a document."""
@@ -265,6 +265,7 @@ def read(
         InputError: the encoder is invalid.
         UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
+    question = " ".join(question.split())
     kept = named_documents(question, [read_units(source) for source in sources])
     found = _match(question, sources, kept, encoder)
     judgement = judge(found, model)
@@ -405,9 +406,11 @@ def _parts(question: str) -> list[str]:
     if len(parts) == 1 and (ends := list(_AND.finditer(question))):
         before, last = question[: ends[-1].start()], question[ends[-1].end() :]
         head, *items = before.split(f" {ends[-1][1]} ")
-        if 0 < len(items) < MOST_THINGS and not re.search(r"[,;?]", last.strip(" ?")):
+        if items and not re.search(r"[,;?]", last.strip(" ?")):
             things = [*items, last]
             parts = [f"{head.rstrip(' ,:')} {ends[-1][1]} {each.strip(' ,?')}" for each in things]
+    if len(parts) > MOST_PARTS:
+        return []
     return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
