@@ -23,8 +23,8 @@ DOCUMENT: dict[str, Any] = {
         {
             "role": "user",
             "content": [
-                {"type": "document", "source": {"type": "text", "data": "It was."}},
-                {"type": "text", "text": "Who?"},
+                {"type": "document", "source": {"type": "text", "data": "Bing sang it."}},
+                {"type": "text", "text": "Who sang it?"},
             ],
         }
     ],

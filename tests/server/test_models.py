@@ -52,7 +52,7 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("path", "more", "reason"),
     [
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}, "length"),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": ASKED["question"]}]}, "length"),
         ("/v1/messages", DOCUMENT, "max_tokens"),
     ],
 )
@@ -80,8 +80,8 @@ def test_a_disconnect_cancels_the_request_to_the_model() -> None:
     ("path", "more"),
     [
         ("/v1/answers", {}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
-        ("/v1/responses", {"input": "Who?"}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": ASKED["question"]}]}),
+        ("/v1/responses", {"input": ASKED["question"]}),
         ("/v1/messages", DOCUMENT),
     ],
 )
