@@ -296,6 +296,8 @@ def make_run(
     )
     if options.pack:
         _check_packing(model, padding, examples.features)
+    if session.progress.say is not None and ranks.rank == 0:
+        session.progress.say("measuring memory and time with the longest example …")
     found = fit(
         model,
         padding,
