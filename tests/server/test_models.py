@@ -52,7 +52,11 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("path", "more", "reason"),
     [
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": ASKED["question"]}]}, "length"),
+        (
+            "/v1/chat/completions",
+            {"messages": [{"role": "user", "content": ASKED["question"]}]},
+            "length",
+        ),
         ("/v1/messages", DOCUMENT, "max_tokens"),
     ],
 )
