@@ -13,9 +13,9 @@ bench`, so an interrupted run resumes. Columns besides the scores, per answer: q
 quotes; words outside quotes that are neither glue nor in the question or the sources; whether the
 answer is quoted or abstains. The scores are means over the questions; the SEMQA of a corpus, as
 `semqa score` reports it, has a column of its own. Differences from the row without constraint have
-a paired 95% interval. With --speed, the first questions are answered span by span and without the constraint in
-turn, with five exemplars and one thread: forward passes per token of an answer, and time. The last
-line is JSON.
+a paired 95% interval. With --speed, the first questions are answered span by span and without the
+constraint in turn, with five exemplars and one thread: forward passes per token of an answer, and
+time. The last line is JSON.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def with_notes_below(page: str) -> str:
     for note in filter(None, notes):
         mark = re.compile(rf"\S(?<!{_RAISED}){note.split()[0]}(?!{_RAISED})")
         at = next((i for i, block in enumerate(blocks[:end]) if mark.search(block)), end - 1)
-        found.setdefault(at % len(blocks), []).append(note)
+        found.setdefault(at % len(blocks), []).append(note)  # -1 is the last block
     return "\n\n".join(
         each for i, block in enumerate(blocks) for each in [block, *found.get(i, ())]
     )

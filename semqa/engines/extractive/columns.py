@@ -86,7 +86,7 @@ _SECONDS = {
 }
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
 _BLANK = frozenset(("", "-", "–", "—", "n/a", "none"))
-_YES_OR_NO = _YES | _NO | {"", "-", "–", "—"}
+_YES_OR_NO = _YES | _NO | _BLANK
 
 
 def column_rows(found: Match) -> list[int]:

@@ -332,7 +332,6 @@ def match(
         from semqa.retrieval.encoder import TUNED_ENCODER
 
         judged_by = "tuned" if encoder.name == TUNED_ENCODER else "meaning"
-    question = _INFORMAL.sub(lambda word: _SPELLED_OUT[word[0].lower()], question)
     split = tuple(read_units(source) for source in sources)
     places = tuple((s, u) for s, units in enumerate(split) for u in units.content)
     if not places:
@@ -349,21 +348,6 @@ _WITH_UNIT = re.compile(
     re.IGNORECASE,
 )
 """A number right before its unit, as in "20kg"."""
-
-
-_SPELLED_OUT = {
-    "aircon": "air conditioning",
-    "appt": "appointment",
-    "bday": "birthday",
-    "dob": "date of birth",
-    "hols": "holidays",
-    "loo": "toilet",
-    "telly": "television",
-    "wfh": "work from home",
-    "xmas": "Christmas",
-}
-_INFORMAL = re.compile(rf"\b(?:{'|'.join(_SPELLED_OUT)})\b", re.IGNORECASE)
-"""Words that people type and documents hardly have."""
 
 
 _HOW_OLD = re.compile(r"\bhow old\b(?= (?:do|must|should|need|can|may|have)\b)", re.IGNORECASE)

@@ -22,7 +22,7 @@ LEAST = 500
 """Fewest characters of excerpts that are worth reading."""
 
 _GAP = "\n[…]\n"
-"""Stands for what is left out. No quote contains a bracket, so none continues over a gap."""
+"""Marks omitted text. Quotes contain no brackets, so none can span a gap."""
 
 
 class Excerpts:
@@ -78,7 +78,10 @@ def _excerpt(text: str, passages: list[Passage]) -> str:
 
 
 def quotable(shown: Sequence[Source], sources: Sequence[Source]) -> list[Source]:
-    """Return excerpts without the lines of context that were shortened or have lost their markup."""
+    """Return excerpts without the lines of context that are not verbatim in their sources.
+
+    Brackets stand for these lines, because no quote can span them.
+    """
     return [
         replace(
             part,
