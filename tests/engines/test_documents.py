@@ -1645,3 +1645,25 @@ def test_the_number_of_a_single_item_is_quoted() -> None:
     text = "# Rules\n\n1. Dogs are on a lead.\n2. Fires are forbidden.\n3. Bells are welcome."
     marked = ExtractiveEngine().answer("Are fires forbidden?", [Source(text)]).marked
     assert "[ 1 2. Fires are forbidden. ]" in marked
+
+
+@pytest.mark.parametrize(
+    ("question", "in_order"),
+    [
+        ("Are bonfires allowed?", ["2025-11", "2025-04", "2025-01"]),
+        ("What was decided about bonfires in January?", ["2025-01"]),
+    ],
+)
+def test_the_newest_of_several_minutes_is_quoted_first(question: str, in_order: list[str]) -> None:
+    texts = {
+        "2025-01": "Bonfires are allowed on Fridays and Saturdays after 5 pm. The fence was mended.",
+        "2025-04": "Bonfires are allowed only on Saturdays. Jim brings the keys.",
+        "2025-11": "All bonfires are forbidden on the site. The hut gets a new roof.",
+    }
+    sources = [
+        Source(f"# Minutes\n\nPresent: Ann, Jim.\n\n{text}", title=f"Minutes {date}")
+        for date, text in texts.items()
+    ]
+    quotes = ExtractiveEngine().answer(question, sources).quotes
+    shown = dict.fromkeys(sources[quote.source - 1].title for quote in quotes)
+    assert [title.removeprefix("Minutes ") for title in shown][: len(in_order)] == in_order

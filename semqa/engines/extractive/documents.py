@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from semqa.engines.extractive.matching import (
     question_terms,
     read_units,
 )
-from semqa.engines.extractive.names import missing_names, named_documents
+from semqa.engines.extractive.names import MONTH, missing_names, named_documents, series_of
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import function_words, language_of, question_words
 
@@ -97,8 +97,7 @@ _NEXT_PART = re.compile(
 )
 _WHEN = re.compile(
     r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|daily|weekly|"
-    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Jan(?:uary)?|Feb(?:ruary)?|March|April|May|June|July|"
-    r"Aug(?:ust)?|Sept(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b"
+    rf"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|{MONTH})\b"
 )
 _FOLLOW_UPS = (
     (
@@ -307,21 +306,25 @@ def _each_document(
 ) -> Judgement:
     """Raise the best unit of each document that answers the question by itself, so that it is quoted.
 
-    Beside a better answer of another document, it seems worse than it is.
+    Beside a better answer of another document, it seems worse than it is. That is for questions of
+    several documents, and for documents newer than one of their series that is quoted.
     """
     documents: dict[str | int, list[int]] = {}
     for s in kept:
         documents.setdefault(found.sources[s].title or s, []).append(s)
-    if not (
-        found.by_meaning
-        and 1 < len(documents) <= MOST_DOCUMENTS
-        and _ASKS_OF_SEVERAL.search(found.question)
-    ):
+    if not found.by_meaning or not 1 < len(documents) <= MOST_DOCUMENTS:
         return judgement
     quoted = {found.places[row][0] for row in select(judgement.chances)}
+    of_several = _ASKS_OF_SEVERAL.search(found.question) is not None
+    series = series_of(found.question, [units.title for units in found.sources])
     chances, relevance = judgement.chances.copy(), judgement.relevance.copy()
-    for members in documents.values():
-        if not quoted.isdisjoint(members):
+    for title, members in documents.items():
+        newer = title in series and any(
+            series[title] > series[older]
+            for s in quoted
+            if (older := found.sources[s].title) in series and series[older][0] == series[title][0]
+        )
+        if not quoted.isdisjoint(members) or not (of_several or newer):
             continue
         alone = _match(found.question, sources, members, encoder)
         if (own := judge(alone, model)).answers:
@@ -564,12 +567,21 @@ def choose(reading: Reading) -> list[Quoted]:
 
 
 def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quoted]:
-    # Passages of one document share its title and stay together.
+    # Passages of one document share its title and stay together, as do documents of one series.
     titles = [units.title or s for s, units in enumerate(found.sources)]
+    series = series_of(found.question, [units.title for units in found.sources])
+    dated = [series.get(units.title) for units in found.sources]
+    groups = [each[0] if each else title for each, title in zip(dated, titles, strict=True)]
+    dates = [[-part for part in each[1]] if each else [] for each in dated]
     best: dict[str | int, float] = {}
     for (s, _), chance in kept.items():
-        best[titles[s]] = max(best.get(titles[s], 0.0), chance)
-    in_order = sorted(kept, key=lambda at: (-best[titles[at[0]]], titles.index(titles[at[0]]), at))
+        best[groups[s]] = max(best.get(groups[s], 0.0), chance)
+
+    def order(place: tuple[int, int]) -> tuple[Any, ...]:
+        s = place[0]
+        return -best[groups[s]], groups.index(groups[s]), dates[s], titles.index(titles[s]), place
+
+    in_order = sorted(kept, key=order)
     return [quoted_unit(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
 
 

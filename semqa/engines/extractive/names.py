@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Units
 
-__all__ = ["missing_names", "named_documents"]
+__all__ = ["MONTH", "missing_names", "named_documents", "series_of"]
 
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
@@ -30,6 +31,18 @@ _WORD = re.compile(r"[^\W_]+")
 _WITHIN = re.compile(r"(?<=[^\W_] )[A-Z][\w-]+")
 _SEVERAL = re.compile(r"\b(?:and|both|compared?|or|than|versus|vs)\b", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<!\S)\S*?(?:@|://|www\.)\S*")
+_MONTHS = (
+    *("Jan(?:uary)?", "Feb(?:ruary)?", "Mar(?:ch)?", "Apr(?:il)?", "May", "June?", "July?"),
+    *("Aug(?:ust)?", "Sept?(?:ember)?", "Oct(?:ober)?", "Nov(?:ember)?", "Dec(?:ember)?"),
+)
+MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    rf"(?:(?<!\d)(\d{{1,2}})\.? )?(?:\b({MONTH})\.? (?:(\d{{1,2}}), )?)?"
+    r"(?<!\d)((?:19|20)\d\d)(?:[-_.](\d\d)(?:[-_.](\d\d))?)?(?!\d)",
+    re.IGNORECASE,
+)
+_NAMES_DATE = re.compile(rf"\d{{4}}|\b(?:{MONTH}|(?!may)(?i:{MONTH}))\b")
+"""A year or month; "may" begins questions."""
 MOST_NAMES = 10
 """Maximum number of names that are looked for."""
 MOST_INITIALS = 5
@@ -61,6 +74,36 @@ def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
         if not names.isdisjoint((*title, *map(_without_s, words)))
     }
     return [s for s in every if sources[s].title in about] or every
+
+
+def series_of(question: str, titles: Sequence[str]) -> dict[str, tuple[str, tuple[int, int, int]]]:
+    """Return for each title that differs from others only in its date: its series and the date.
+
+    Empty if the question names a year or month, because it may ask what was said then. The series is
+    the title without the date; the date is year, month and day, 0 if not given.
+
+    Example:
+        >>> series_of("Are fires allowed?", ["Minutes 2025-11", "Minutes, 8 April 2025", "Rules 2025"])
+        {}
+        >>> series_of("Are fires allowed?", ["Minutes 2025-11", "Minutes 2025-04-08", "Rules 2025"])
+        {'Minutes 2025-11': ('Minutes ', (2025, 11, 0)), 'Minutes 2025-04-08': ('Minutes ', (2025, 4, 8))}
+    """
+    if _NAMES_DATE.search(question):
+        return {}
+    found = {title: dated for title in titles if (dated := _split_date(title))}
+    shared = Counter(series for series, _ in found.values())
+    return {title: dated for title, dated in found.items() if shared[dated[0]] > 1}
+
+
+def _split_date(title: str) -> tuple[str, tuple[int, int, int]] | None:
+    """Return a title without its last date, and the date."""
+    found = [*_DATE.finditer(title)]
+    if not found:
+        return None
+    before, name, after, year, month, day = found[-1].groups()
+    number = 1 + [m[:3] for m in _MONTHS].index(name[:3].title()) if name else int(month or 0)
+    rest = title[: found[-1].start()] + title[found[-1].end() :]
+    return rest, (int(year), number, int((name and (before or after)) or day or 0))
 
 
 def _without_s(word: str) -> str:
