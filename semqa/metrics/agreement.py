@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -281,10 +281,6 @@ class AccuracyTest:
     high: float
     p: float
     resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test for JSON."""
-        return asdict(self)
 
 
 def compare_balanced_accuracy(

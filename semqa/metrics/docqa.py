@@ -221,8 +221,6 @@ class _Text:
 
 
 class _Place(NamedTuple):
-    """A span of a document: ``chars[start:end]``."""
-
     document: str
     start: int
     end: int
@@ -259,16 +257,13 @@ class _Matching:
 
     @property
     def recall(self) -> float:
-        """Share of facts found."""
         return sum(self.found) / len(self.found)
 
     @property
     def precision(self) -> float:
-        """Share of quoted words inside evidence."""
         return self._covered / self._words
 
     def occurs(self, passage: str) -> bool:
-        """Return whether a passage of evidence is in one of the documents."""
         return any(self._find(_Text.of(passage)))
 
     def add(self, quote: _Text, document: str | None) -> None:

@@ -216,7 +216,6 @@ def collect_documents(
 def _of(
     update: Callable[[int, int | None], None] | None, total: int | None = None
 ) -> Callable[[int], None]:
-    """Return a function that shows the progress of a step."""
     return lambda done: None if update is None else update(done, total)
 
 
@@ -236,7 +235,6 @@ def read_collected(row: Row) -> tuple[CollectedQuestion, Counter[str]]:
 def _filter(
     plan: Plan, steps: Steps, load: Callable[[Row], tuple[CollectedQuestion, Counter[str]]]
 ) -> Counter[str]:
-    """Filter the candidates in blocks."""
     database = steps.database
     (total,) = database.execute("SELECT COUNT(*) FROM candidate").fetchone()
     workers = plan.workers
@@ -289,7 +287,6 @@ def _filter_counts(counts: Mapping[str, int], pages: str) -> list[Count]:
 def _write_result(
     plan: Plan, steps: Steps, counts: list[Count], *, checked: bool | None = None
 ) -> list[Count]:
-    """Merge similar questions and write the result."""
     rows = steps.database.execute("SELECT question FROM filtered ORDER BY number")
     texts = [question for (question,) in rows]
     with plan.progress("merging similar questions", "examples"):

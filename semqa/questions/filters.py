@@ -94,7 +94,6 @@ def _finish(
     rules: Rules,
     after: Callable[[str, Iterable[CollectedQuestion]], list[CollectedQuestion]],
 ) -> list[CollectedQuestion]:
-    """Apply the filters after the score."""
     choose = one_per_page if rules.one_per_page else without_overlap
     found = after("pages", (_with(each, choose(each.answers)) for each in found))
     # Stable, so ties stay in order.
@@ -246,7 +245,6 @@ def same_words(one: str, other: str, most: float) -> bool:
 
 
 def _distinct(question: CollectedQuestion, same: Callable[[str, str], bool]) -> CollectedQuestion:
-    """Return the question with the answers that are not the same as an earlier one."""
     kept: list[PassageAnswer] = []
     for each in question.answers:
         if not any(same(each.answer, other.answer) for other in kept):

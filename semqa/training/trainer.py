@@ -152,7 +152,6 @@ class Run(TrainerCallback):
         trainer.add_callback(self)
 
     def _evaluates(self, state: TrainerState) -> bool:
-        """Whether to evaluate after a step."""
         if state.global_step >= state.max_steps:
             return True
         if self._evaluate_steps is None:
@@ -160,7 +159,6 @@ class Run(TrainerCallback):
         return state.global_step % self._evaluate_steps == 0
 
     def _saves(self, state: TrainerState) -> bool:
-        """Whether to save a checkpoint after a step."""
         if state.global_step >= state.max_steps or self._save_steps is None:
             return self._evaluates(state)
         return state.global_step % self._save_steps == 0
@@ -403,8 +401,6 @@ def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, li
 
 
 class _ScoringTrainer(GuardedTrainer):
-    """A Trainer that evaluates with a `DevScorer`."""
-
     def __init__(self, dev: DevScorer, **given: Any) -> None:
         super().__init__(**given)
         self._dev = dev

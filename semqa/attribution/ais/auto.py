@@ -71,7 +71,6 @@ class SentenceCheck:
     reason: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return a JSON-ready object."""
         return {
             "text": self.text,
             "plain_start": self.start,
@@ -120,7 +119,6 @@ class AnswerCheck:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return a JSON-ready object."""
         return {
             "judge": self.judge,
             "margin": self.margin,

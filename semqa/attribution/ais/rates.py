@@ -203,7 +203,6 @@ def compare_designs(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 def _mcnemar(
     first: Mapping[_Key, Verdict], second: Mapping[_Key, Verdict], measure: Measure
 ) -> McNemar:
-    """Compare two sets of verdicts on the outputs where both have a value."""
     pairs = [
         (a, b)
         for key, verdict in first.items()

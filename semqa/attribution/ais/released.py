@@ -59,7 +59,6 @@ class ReleasedFile:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts of the rows."""
         return tuple(row.verdict for row in self.rows)
 
 
@@ -114,7 +113,6 @@ def with_verdicts(file: CsvFile, verdicts: Iterable[Verdict]) -> CsvFile:
 
 
 def _columns(file: CsvFile) -> dict[str, int]:
-    """Return the positions of the released columns."""
     found: dict[str, int] = {}
     for place, cell in enumerate(file.header):
         name = _NAMES.get(" ".join(cell.split()).lower())

@@ -73,7 +73,6 @@ class Family:
 
     @property
     def prompt(self) -> str:
-        """Name of the shipped prompt."""
         return f"attrscore-{self.name}"
 
     def word(self, label: Label) -> str:

@@ -70,7 +70,6 @@ class AttrPrompt:
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
-        """Load the prompt of a family, or the user's own template."""
         if family not in FAMILIES:
             rule = f"must be one of {', '.join(FAMILIES)}, got {family!r}."
             raise InputError(rule, field="family", value=family)

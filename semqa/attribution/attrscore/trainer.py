@@ -189,7 +189,6 @@ def make_run(
         trained.tokenizer.save_pretrained(folder)
 
     def score(prediction: Any) -> dict[str, float]:
-        """Return the scores of an evaluation by name; an undefined F1 counts as 0."""
         scores = score_labels(dev.labels, _labels_of(trained, prediction.predictions), resamples=0)
         return {
             "micro_f1": scores["micro_f1"] or 0.0,

@@ -64,18 +64,15 @@ class AnswerExample:
     def of_quoted(
         cls, key: str, question: str, answer: QuotedAnswer, references: Sequence[str] = ()
     ) -> AnswerExample:
-        """Create an example from a quoted answer."""
         text = sentence_citations(answer, only_verified=False)
         return cls(key, question, text, answer.sources, tuple(references), quoted=answer)
 
     def cited(self, *, official: bool = False) -> CitedAnswer:
-        """Return the answer as sentences with citations."""
         if self.quoted is not None and not official:
             return CitedAnswer(cited_sentences(self.quoted), self.passages)
         return read_cited(self.text, self.passages, official=official)
 
     def plain(self, *, official: bool = False) -> str:
-        """Return the answer without citations."""
         if official:
             return remove_citations_officially(official_output(self.text))
         return remove_citations(self.text).strip()

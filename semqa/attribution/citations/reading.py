@@ -225,7 +225,6 @@ def _has_text(text: str) -> bool:
 
 
 def _leading(plain: str, start: int, own: Sequence[Quote]) -> list[Quote]:
-    """Return the citations before the first word of a sentence."""
     leading: list[Quote] = []
     at = start
     for quote in own:

@@ -75,30 +75,25 @@ class SentenceScore:
 
     @property
     def supported(self) -> bool:
-        """Whether the cited passages entail the sentence."""
         return self.entailment is not None and self.entailment.entailed
 
     @property
     def precise(self) -> tuple[bool, ...]:
-        """Whether each citation is precise."""
         places = iter(range(len(self.resolved)))
         return tuple(
             real and next(places) not in self.needless and self.supported for real in self._real
         )
 
     def without(self, place: int) -> Pair:
-        """Return the pair to judge without one of the passages."""
         others = list(self.resolved)
         others.remove(self.resolved[place])
         return self.pair(others)
 
     def pair(self, indices: Sequence[int]) -> Pair:
-        """Return the pair to judge: some passages and the sentence."""
         cited = [self._passages[index] for index in indices]
         return Pair(premise(cited, official=self._official), self.text)
 
     def to_dict(self) -> dict[str, object]:
-        """Return a JSON-ready object."""
         return {
             "text": self.text,
             "citations": list(self.citations),
@@ -118,7 +113,6 @@ class CitationScores:
     unscored: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the scores, counts, and each sentence, as a JSON-ready object."""
         return {
             "recall": self.recall,
             "precision": self.precision,
@@ -281,7 +275,6 @@ class PairScore:
     exact: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object."""
         return asdict(self)
 
 
@@ -384,7 +377,6 @@ def disambig_rows(
 
 
 def _row(example: AnswerExample, judged: Mapping[str, Any], official: bool) -> dict[str, Any]:
-    """Return the row of an answer: its judged scores, and those that need no judge."""
     plain = example.plain(official=official)
     match = string_match(plain, example.short_answers, official=official)
     rouge = rouge_l(plain, example.references, official=official)

@@ -33,7 +33,6 @@ class Entailment(NamedTuple):
 
     @property
     def entailed(self) -> bool:
-        """Whether entailment is more probable than either other relation."""
         return self.relation == "entailment"
 
     @property
@@ -93,7 +92,6 @@ class Judge:
         )
 
     def require(self, *abilities: Ability) -> None:
-        """Raise `InputError` if the judge lacks an ability."""
         for ability in abilities:
             if ability not in self.abilities:
                 task, others = _ABILITIES[ability]

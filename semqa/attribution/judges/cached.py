@@ -76,33 +76,27 @@ class CachedJudge(Judge):
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """The abilities of the wrapped judge."""
         return self.judge.abilities
 
     @property
     def on_disk(self) -> bool:
-        """Whether results are stored on disk."""
         return self._store.on_disk
 
     @property
     def unparsed(self) -> int:
-        """Number of unparsed replies of a language model; 0 for other judges."""
         return (self._model or self.judge).unparsed
 
     def close(self) -> None:
-        """Close the file and the wrapped judge."""
         self._store.close()
         self.judge.close()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         if self._model is not None:
             return self._model.entailment(pairs)
         found = self._all("entailment", {}, pairs, self.judge.entailment)
         return [Entailment(*each) for each in found]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None."""
         if self._model is not None:
             return self._model.answer(readings)
 
@@ -116,7 +110,6 @@ class CachedJudge(Judge):
         return [place and Span(one.passage[place[0] : place[1]], *place) for one, place in found]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return at most `count` questions for each (answer, passage) pair, best first."""
         if self._model is not None:
             return self._model.ask(readings, count=count)
         return self._all(
@@ -126,7 +119,6 @@ class CachedJudge(Judge):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Complete each prompt."""
         options: dict[str, Any] = {"max_new_tokens": max_new_tokens}
         if schema is not None:
             options["schema"] = schema
@@ -180,21 +172,17 @@ class TolerantJudge(Judge):
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """The abilities of the wrapped judge."""
         return self._judge.abilities
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         return self._all(self._judge.entailment, pairs, _NEUTRAL)
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None."""
         return self._all(self._judge.answer, readings, None)
 
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Complete each prompt."""
         reply = partial(self._judge.complete, max_new_tokens=max_new_tokens, schema=schema)
         return self._all(reply, prompts, "")
 
@@ -244,7 +232,6 @@ class _Store:
                 run(f"PRAGMA application_id={_APPLICATION_ID}")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return the results that are in the cache, by key."""
         found: dict[bytes, str] = {}
         for batch in _chunks(dict.fromkeys(keys), _KEYS_PER_QUERY):
             placeholders = ",".join("?" * len(batch))
@@ -254,7 +241,6 @@ class _Store:
         return found
 
     def put(self, results: Mapping[bytes, str]) -> None:
-        """Store results in one transaction."""
         with self._locked(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
@@ -287,7 +273,6 @@ class _Store:
 
 
 def _key(identity: str, kind: str, settings: Mapping[str, object], value: object) -> bytes:
-    """Return the key of an input: a digest of the judge, the task, its settings and the input."""
     content = json.dumps([identity, kind, dict(settings), value], ensure_ascii=True)
     return hashlib.sha256(content.encode("ascii")).digest()
 

@@ -134,11 +134,9 @@ class EngineJudge(Judge):
         )
 
     def through(self, complete: Callable[..., list[str]]) -> EngineJudge:
-        """Return this judge with replies from another source, such as a cache."""
         return EngineJudge(*self._given, sample=self._sample, name=self.name, complete=complete)
 
     def close(self) -> None:
-        """Close the engine."""
         close: Any = getattr(self._engine, "close", None)
         if close is not None:
             close()
@@ -146,7 +144,6 @@ class EngineJudge(Judge):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Complete each prompt."""
         try:
             return self._complete(prompts, max_new_tokens=max_new_tokens, schema=schema)
         except PromptTooLongError as error:
@@ -162,7 +159,6 @@ class EngineJudge(Judge):
         return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **sampling)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         prompt = self._prompts["entailment"]
         prompts = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []
@@ -173,7 +169,6 @@ class EngineJudge(Judge):
         return found
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that the model copies from each passage, or None."""
         prompt = self._prompts["answer"]
         prompts = [prompt.fill(question=one.question, passage=one.passage) for one in readings]
         found = []
@@ -185,7 +180,6 @@ class EngineJudge(Judge):
         return found
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return at most `count` questions for each (answer, passage) pair."""
         fill = self._prompts["ask"].fill
         prompts = [fill(answer=answer, passage=text, count=count) for answer, text in readings]
         found = []

@@ -118,7 +118,6 @@ def _token(raw: str, *, sentence_start: bool) -> Token:
 
 
 def _stem(word: str) -> str:
-    """Return a rough stem of a word."""
     if not word.isascii():
         return word
     for end in _SUFFIXES.split():
@@ -175,15 +174,12 @@ class LexicalJudge(Judge):
         self.identity = f"lexical/{_VERSION}"
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         return [_entailment(pair.premise, pair.hypothesis) for pair in pairs]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None if too few words match."""
         return list(map(answer_reading, readings))
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return at most `count` questions per answer; none if the passage lacks the answer."""
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
 
@@ -210,7 +206,6 @@ class _Claim(NamedTuple):
         )
 
     def denies(self, other: frozenset[str]) -> bool:
-        """Whether a negated clause contains any of these words."""
         return any(clause & other for clause in self.denied)
 
 

@@ -184,7 +184,6 @@ class ModelSettings:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The parts of `words`."""
         return tuple(word.strip() for word in self.words.split("/") if word.strip())
 
     def identity(self) -> str:
@@ -342,7 +341,6 @@ class Entailer:
             )
 
     def run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         spelled = self._loaded.spelled
         pairs = [Pair(spelled(pair.premise), spelled(pair.hypothesis)) for pair in pairs]
         parts = [self._parts(pair) for pair in pairs]
@@ -370,11 +368,9 @@ class Entailer:
         return split_sentences(pair.hypothesis) or [pair.hypothesis]
 
     def _premise_budget(self, hypothesis: str) -> int:
-        """Return the number of tokens left for the premise."""
         return self._loaded.longest - len(self._encode("", hypothesis)["input_ids"])
 
     def _windows(self, pair: Pair) -> list[_Row]:
-        """Return the windows of a pair: one, if the pair fits."""
         with quiet_log():  # suppress warnings on long texts, which are split below
             whole = self._encode(pair.premise, pair.hypothesis)
             if len(whole["input_ids"]) <= self._loaded.longest:
@@ -514,7 +510,6 @@ class Reader:
         self._settings = settings
 
     def run(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None."""
         by_reading = [self._windows(reading) for reading in readings]
         windows = [window for own in by_reading for window in own]
         lengths = [len(window.row["input_ids"]) for window in windows]
@@ -621,7 +616,6 @@ class QuestionGenerator:
         self._longest = min(loaded.longest, _MAX_INPUT_TOKENS)
 
     def run(self, readings: Sequence[tuple[str, str]], count: int) -> list[list[str]]:
-        """Return questions for each answer, best first, without duplicates."""
         spelled = self._loaded.spelled
         rows = [self._encode(spelled(answer), spelled(passage)) for answer, passage in readings]
         size = max(1, self._settings.batch_size // max(1, count // 2))
@@ -713,24 +707,19 @@ class TransformersJudge(Judge):
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """The abilities of its models."""
         return frozenset(_ABILITIES[part] for part in self._models)
 
     def close(self) -> None:
-        """Release the models."""
         with self._lock:
             self._loaded.clear()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return the relation of each hypothesis to its premise."""
         return self._run("nli", pairs)
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None."""
         return self._run("qa", readings)
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        """Return at most `count` questions for each (answer, passage) pair, best first."""
         return self._run("qg", readings, count)
 
     def _run(self, part: Part, *inputs: Any) -> list[Any]:
@@ -739,7 +728,6 @@ class TransformersJudge(Judge):
         return found
 
     def _part(self, part: Part) -> Any:
-        """Return the model of a part; load it on first use."""
         if part not in self._loaded:
             model = load(self._models[part], part, self._settings)
             self._loaded[part] = _KINDS[part](model, self._settings)

@@ -181,7 +181,6 @@ def _begins_with_verdict(sentence: str) -> bool:
 
 
 def _verdict(piece: str, text: str, *, yes_no: bool) -> Relation | None:
-    """Return the verdict that a piece of a text states."""
     if yes_no and (found := _read_yes_no(piece)) is not None:
         return found
     stated, negated = _find_relations(piece)
@@ -299,7 +298,6 @@ def verdict_schema(field: str, words: Sequence[str], *, explained: bool = False)
 
 
 def _json_value(reply: str) -> object:
-    """Return the JSON object in a reply, or None."""
     text = _REASONING.sub(" ", reply)
     start, end = text.find("{"), text.rfind("}")
     try:

@@ -48,7 +48,6 @@ class BertScore:
         self._scorer: Any = None
 
     def scores(self, responses: Sequence[Response]) -> list[float]:
-        """Return the F1 of each response, at most 1."""
         from semqa.engines.model.hub import quiet
 
         self.load()
@@ -58,7 +57,6 @@ class BertScore:
         return [float(value) for value in f1]
 
     def load(self) -> None:
-        """Load the model unless it is loaded."""
         from semqa.engines.model.hub import explained, folder_of, is_on_disk_only, quiet
         from semqa.engines.transformers.loading import choose_device
 
@@ -108,7 +106,6 @@ class Overlap:
         return bag_f1(self.tokens(knowledge.lower()), self.tokens(response))
 
     def tokens(self, text: str) -> list[str]:
-        """Return the words of a text, without stop words and punctuation."""
         return [
             token.text.lower() for token in self._nlp(text) if not (token.is_stop or token.is_punct)
         ]

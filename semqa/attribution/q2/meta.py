@@ -28,8 +28,6 @@ from semqa.metrics.statistics import correlation, percentile_interval
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a record of `semqa eval q2`."""
-
     id: str
     response: str
     knowledge: str

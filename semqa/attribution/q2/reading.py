@@ -125,11 +125,9 @@ class ResponseFile:
 
     @property
     def repeated(self) -> list[Response]:
-        """Duplicate responses; see `semqa.attribution.q2.responses.repeated`."""
         return repeated(self.responses)
 
     def describe(self) -> dict[str, Any]:
-        """Return the description of the file for a record."""
         return {
             "name": self.name,
             "sha256": self.sha256,
@@ -244,7 +242,6 @@ def _one_per_system(
 def _response(
     row: Row, key: str, prefix: str, measures: Sequence[str], inconsistent: bool | None = None
 ) -> Response:
-    """Return the response in the columns that begin with a prefix."""
     return Response(
         key,
         _required_text(row, f"{prefix}response"),

@@ -162,7 +162,6 @@ class Question:
 
     @property
     def valid(self) -> bool:
-        """Whether the question counts."""
         return self.rejected is None
 
     @property
@@ -176,7 +175,6 @@ class Question:
 
     @property
     def needs_entailment(self) -> bool:
-        """Whether the score depends on entailment."""
         if not self.valid or self.answer is None:
             return False
         answer = self.answer.text
@@ -201,7 +199,6 @@ class Question:
         return self.overlap if relation == "neutral" else entailment_score(self.entailment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object with the scores, for a record."""
         row: dict[str, Any] = {
             "question": self.text,
             "span": self.span,
@@ -245,7 +242,6 @@ class ResponseScore:
 
     @property
     def valid(self) -> tuple[Question, ...]:
-        """The valid questions."""
         return tuple(question for question in self.questions if question.valid)
 
     @property
@@ -265,7 +261,6 @@ class ResponseScore:
         return fmean(question.overlap for question in self.valid)
 
     def value(self, measure: str) -> float | None:
-        """Return the score of one of `MEASURES` or of a baseline."""
         if measure in MEASURES:
             found: float | None = getattr(self, measure)
             return found
@@ -280,7 +275,6 @@ class ResponseScore:
         return TOO_LONG
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON-ready row of a record."""
         response = self.response
         return {
             "id": response.id,

@@ -185,7 +185,6 @@ class SpacySpans:
             )
 
     def spans(self, text: str) -> list[InformativeSpan]:
-        """Return entities, then noun chunks that are not entities."""
         document = self._nlp(text)
         entities = [_span(found) for found in document.ents]
         chunks = [_span(found) for found in document.noun_chunks] if self._parses else []
@@ -230,7 +229,6 @@ class RuleSpans:
         return _informative(entities, chunks)
 
     def personal(self, question: str) -> bool:
-        """See `personal_by_words`."""
         return personal_by_words(question)
 
 
@@ -326,7 +324,6 @@ def _dates_and_numbers(text: str) -> Iterator[InformativeSpan]:
 
 
 def _names(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
-    """Yield runs of capitalised words."""
     run: list[re.Match[str]] = []
     starts_sentence = True
     at_sentence_start: bool = True

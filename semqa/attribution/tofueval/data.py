@@ -97,7 +97,6 @@ class SummaryKey(NamedTuple):
     model: str
 
     def to_dict(self) -> dict[str, str]:
-        """Return the fields under the column names of the release."""
         return dict(zip(("dataset", "doc_id", "topic", "model_name"), self, strict=True))
 
 

@@ -62,7 +62,6 @@ class Judgement(NamedTuple):
     reply: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a row for a file of predictions, with the column names of the release."""
         row: dict[str, Any] = self.judged.key.to_dict()
         if self.judged.index is not None:
             row["sent_idx"] = self.judged.index

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path, PurePath
 from statistics import fmean
@@ -67,11 +67,9 @@ class Rate(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """The rate in percent."""
         return 100 * self.errors / self.n
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready object."""
         return {**self._asdict(), "percent": self.percent}
 
 
@@ -159,7 +157,6 @@ class Prediction(NamedTuple):
 
     @property
     def unread(self) -> bool:
-        """Whether there is neither a verdict nor a score."""
         return self.inconsistent is None and self.score is None
 
 
@@ -538,9 +535,7 @@ def score_evaluators(
         for level in LEVELS:
             row = {"a": other.name, "b": tuned[0].name, "level": level}
             try:
-                tests.append(
-                    {**row, **compare(chosen, other, tuned[0], level, **options).to_dict()}
-                )
+                tests.append(row | asdict(compare(chosen, other, tuned[0], level, **options)))
             except InputError as error:
                 tests.append({**row, "untested": str(error)})
     return {
@@ -553,7 +548,6 @@ def score_evaluators(
 
 
 def _mean_cells(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the mean balanced accuracy over runs, for each cell that all runs have."""
     values: dict[tuple[str, ...], list[float]] = {}
     for run in runs:
         for cell in run["cells"]:

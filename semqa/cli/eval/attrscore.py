@@ -213,7 +213,6 @@ def _digest(examples: list[Example]) -> str:
 
 
 def _show_all(records: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
-    """Show the F1 scores of several prompts and their mean."""
     from semqa.attribution.attrscore.examples import LABELS
     from semqa.attribution.attrscore.scores import mean_scores
 

@@ -179,7 +179,6 @@ def run(
 
 
 def _check_baselines(names: Sequence[str] | None) -> None:
-    """Raise if a baseline is unknown."""
     from semqa.attribution.q2.baselines import BASELINES
 
     for name in names or ():
@@ -265,7 +264,6 @@ def _scores(
 
 
 def _run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield a table of all responses, and one per system if there are several."""
     tables = {"": record["scores"]}
     tables |= {name or "no system": scores for name, scores in record["systems"].items()}
     for title, scores in tables.items():
@@ -277,7 +275,6 @@ def _run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _run_notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield notes on the scores."""
     questions = record["questions"]
     rejected = ", ".join(f"{count} {reason}" for reason, count in questions["rejected"].items())
     yield (
@@ -302,7 +299,6 @@ def _run_notes(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of a meta-evaluation."""
     for part, title in (("responses", "responses"), ("contexts", "responses to shared contexts")):
         if (found := record[part]) is not None and found["response_level"]:
             yield _levels(title, found["response_level"])
@@ -334,7 +330,6 @@ def _meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield notes on the scores of a meta-evaluation."""
     contexts = record["contexts"]
     if contexts is not None:
         counts = contexts["annotation"]

@@ -253,7 +253,6 @@ def _by_model(texts: Sequence[Judged], values: Sequence[_T]) -> dict[str, list[_
 
 
 def _load_prompt(path: Path | None, name: str) -> JudgePrompt:
-    """Return the user's prompt, or the packaged one."""
     from semqa.attribution.prompts import JudgePrompt
 
     return JudgePrompt.load(name if path is None else path)
@@ -349,7 +348,6 @@ def _rates_table(rates: Iterable[Rate]) -> Table:
 
 
 def _types_table(counts: ErrorCounts) -> Table:
-    """Return one row per type of error."""
     table = make_table("error", "sentences", "%", "alone")
     for name, count in counts.exploded.items():
         share = 100 * count / counts.inconsistent
