@@ -58,10 +58,7 @@ class PairedTest:
 
 
 def bootstrap_intervals(
-    scores: Sequence[ExampleScores],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    scores: Sequence[ExampleScores], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, tuple[float, float]]:
     """Return the percentile interval of each corpus score of one system.
 
@@ -85,10 +82,7 @@ def bootstrap_intervals(
 
 
 def mean_interval(
-    groups: Sequence[Sequence[float]],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    groups: Sequence[Sequence[float]], *, resamples: int = 1000, seed: int = 0
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the mean of grouped values.
 
@@ -139,10 +133,7 @@ def _mean(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> Mean:
 
 
 def geometric_interval(
-    groups: Sequence[Sequence[tuple[float, ...]]],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
+    groups: Sequence[Sequence[tuple[float, ...]]], *, resamples: int = 1000, seed: int = 0
 ) -> tuple[float, float] | None:
     """Return the percentile interval of the geometric mean of several means of grouped rows.
 
@@ -217,10 +208,7 @@ def paired_bootstrap(
 
 
 def paired_means(
-    pairs: Sequence[tuple[float, float]],
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
+    pairs: Sequence[tuple[float, float]], *, resamples: int = 10_000, seed: int = 0
 ) -> PairedTest:
     """Test whether two means of paired values differ; see `paired_bootstrap`.
 

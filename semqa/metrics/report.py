@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from semqa.metrics.scores import (
-    HARMONIC_RAISES,
-    METRICS,
-    Example,
-    ExampleScores,
-    score_example,
-)
+from semqa.metrics.scores import HARMONIC_RAISES, METRICS, Example, ExampleScores, score_example
 from semqa.metrics.statistics import CONFIDENCE
 
 NO_EXAMPLES = "no examples"
@@ -113,11 +107,7 @@ def score(
         score_example(example, official=official, all_sources=all_sources) for example in examples
     ]
     return summarise(
-        rows,
-        official=official,
-        all_sources=all_sources,
-        resamples=resamples,
-        seed=seed,
+        rows, official=official, all_sources=all_sources, resamples=resamples, seed=seed
     )
 
 

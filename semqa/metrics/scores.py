@@ -371,10 +371,7 @@ NO_OTHER_REFERENCE = "no other reference to compare with"
 
 
 def leave_one_out(
-    qid: str,
-    references: Sequence[str],
-    short_answers: Sequence[str],
-    present: Iterable[int],
+    qid: str, references: Sequence[str], short_answers: Sequence[str], present: Iterable[int]
 ) -> list[ExampleScores]:
     """Score each reference of a question against its other references.
 

@@ -35,13 +35,7 @@ from semqa.questions.filters import (
 )
 from semqa.questions.records import CollectedQuestion
 from semqa.questions.rules import Rules
-from semqa.questions.run import (
-    COUNTS_FILE,
-    QUESTIONS_FILE,
-    Done,
-    Steps,
-    open_folder,
-)
+from semqa.questions.run import COUNTS_FILE, QUESTIONS_FILE, Done, Steps, open_folder
 from semqa.questions.similar import groups, similar_pairs
 from semqa.retrieval.passages import Collection
 

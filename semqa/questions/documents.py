@@ -42,11 +42,7 @@ _SENTENCE = re.compile(r"(?:[#>*-]+ +)?(?:\(?[0-9]+(?:\.[0-9]+)*[.)]? +)?([A-Z][
 
 
 def propose(
-    database: Connection,
-    collection: Collection,
-    asking: Judge,
-    answering: Judge,
-    place: int | None,
+    database: Connection, collection: Collection, asking: Judge, answering: Judge, place: int | None
 ) -> Iterator[Done]:
     """Write the questions that several documents seem to answer to the table ``candidate``."""
     done = place or 0
@@ -113,11 +109,7 @@ def kind_of(answer: str) -> str:
 
 
 def _answers_elsewhere(
-    collection: Collection,
-    name: str,
-    question: str,
-    answer: PassageAnswer,
-    answering: Judge,
+    collection: Collection, name: str, question: str, answer: PassageAnswer, answering: Judge
 ) -> list[PassageAnswer]:
     """Return answers of the same kind from passages of other documents."""
     found = [each for each in collection.search(question, SEARCH_RESULTS) if each.name != name]

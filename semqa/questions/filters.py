@@ -26,14 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from semqa.attribution.judges import (
-    Judge,
-    Pair,
-    Reading,
-    Span,
-    create_judge,
-    unless_too_long,
-)
+from semqa.attribution.judges import Judge, Pair, Reading, Span, create_judge, unless_too_long
 from semqa.attribution.judges.base import Ability, TooLongError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.records import CollectedQuestion, PassageAnswer

@@ -20,13 +20,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from semqa.attribution.citations.reading import CitedSentence, cited_sentences, premise
-from semqa.attribution.judges.base import (
-    Entailment,
-    Judge,
-    Pair,
-    TooLongError,
-    unless_too_long,
-)
+from semqa.attribution.judges.base import Entailment, Judge, Pair, TooLongError, unless_too_long
 from semqa.metrics.bootstrap import mean_interval
 from semqa.metrics.statistics import wilson_interval
 from semqa.quotes import QuotedAnswer

@@ -28,12 +28,7 @@ from typing import Any, Literal, TypeVar, get_args
 from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, RatedUnit, Rating, Verdict, consensus
 from semqa.attribution.ais.released import MAJORITIES, ReleasedFile, data_checks, drop_duplicates
 from semqa.errors import InputError
-from semqa.metrics.agreement import (
-    consensus_fit,
-    krippendorff_alpha,
-    pairwise_agreement,
-    unanimity,
-)
+from semqa.metrics.agreement import consensus_fit, krippendorff_alpha, pairwise_agreement, unanimity
 from semqa.metrics.bootstrap import question_mean
 from semqa.metrics.statistics import McNemar, compare_rates, holm, mcnemar, wilson_interval
 

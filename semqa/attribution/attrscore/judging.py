@@ -24,13 +24,7 @@ from semqa.attribution.attrscore.examples import (
     parse_label,
 )
 from semqa.attribution.attrscore.scores import official_scores, score_by_domain, score_labels
-from semqa.attribution.judges import (
-    Entailment,
-    Judge,
-    Pair,
-    TooLongError,
-    unless_too_long,
-)
+from semqa.attribution.judges import Entailment, Judge, Pair, TooLongError, unless_too_long
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field, kind_of, read_record, read_table

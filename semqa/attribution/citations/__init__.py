@@ -3,10 +3,4 @@
 from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences
 from semqa.attribution.citations.scores import citation_scores, score_citations
 
-__all__ = [
-    "CitedAnswer",
-    "CitedSentence",
-    "citation_scores",
-    "cited_sentences",
-    "score_citations",
-]
+__all__ = ["CitedAnswer", "CitedSentence", "citation_scores", "cited_sentences", "score_citations"]

@@ -11,12 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from semqa.attribution.judges.base import (
-    Judge,
-    Pair,
-    TooLongError,
-    unless_too_long,
-)
+from semqa.attribution.judges.base import Judge, Pair, TooLongError, unless_too_long
 from semqa.attribution.q2.responses import Response, entailment_score
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require

@@ -14,14 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from semqa.attribution.judges.base import (
-    Judge,
-    Pair,
-    Reading,
-    Span,
-    TooLongError,
-    unless_too_long,
-)
+from semqa.attribution.judges.base import Judge, Pair, Reading, Span, TooLongError, unless_too_long
 from semqa.attribution.q2.baselines import end_to_end_pair
 from semqa.attribution.q2.responses import (
     ANOTHER_ANSWER,
@@ -113,9 +106,7 @@ class Q2:
         self.finder = finder
 
     def score(
-        self,
-        responses: Sequence[Response],
-        on_progress: Callable[[int, int], None] | None = None,
+        self, responses: Sequence[Response], on_progress: Callable[[int, int], None] | None = None
     ) -> list[ResponseScore]:
         """Score responses; `on_progress` gets the number of finished responses and the total."""
         found: list[ResponseScore] = []

@@ -212,9 +212,7 @@ def ais(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="SYSTEM",
-            help="System to compare with.",
-            show_default="the best of each column",
+            metavar="SYSTEM", help="System to compare with.", show_default="the best of each column"
         ),
     ] = None,
     correction: Annotated[
@@ -222,8 +220,7 @@ def ais(
         typer.Option(help="Correction for multiple comparisons per column."),
     ] = "none",
     without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SYSTEM", help="System to leave out; repeatable."),
+        list[str] | None, typer.Option(metavar="SYSTEM", help="System to leave out; repeatable.")
     ] = None,
     drop_doubles: Annotated[
         bool, typer.Option("--drop-doubles", help="Use only the first row per item and system.")

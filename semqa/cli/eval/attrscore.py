@@ -63,8 +63,7 @@ def run(
         ),
     ] = None,
     prompt: Annotated[
-        Path | None,
-        typer.Option(help="Your own prompt, instead of the family's."),
+        Path | None, typer.Option(help="Your own prompt, instead of the family's.")
     ] = None,
     shots: Annotated[
         int | None,
@@ -297,13 +296,9 @@ def _notes(scores: Mapping[str, Any], released: Mapping[str, Any] | None) -> Ite
 @app.command("map")
 def map_command(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or a JSON array."),
+        Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or a JSON array.")
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Output file, as JSON lines."),
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output file, as JSON lines.")],
     task: Annotated[
         Literal["fact-checking", "nli", "summarization"],
         typer.Option("--as", help="Task of the dataset."),

@@ -60,9 +60,7 @@ def auto_ais(
     margin: Annotated[
         float,
         typer.Option(
-            min=0.0,
-            max=0.5,
-            help="Distance from 0.5 within which a probability is unclear.",
+            min=0.0, max=0.5, help="Distance from 0.5 within which a probability is unclear."
         ),
     ] = 0.1,
     question: Annotated[

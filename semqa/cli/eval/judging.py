@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
 
 RecordOut = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Write the whole record to this JSON file."),
+    Path | None, typer.Option("--out", "-o", help="Write the whole record to this JSON file.")
 ]
 
 EntailmentPrompt = Annotated[
@@ -97,9 +96,7 @@ class JudgeOptions:
     judge_url: Annotated[
         str | None,
         _option(
-            metavar="URL",
-            help="Endpoint of engine:openai:MODEL.",
-            show_default="SEMQA_BASE_URL",
+            metavar="URL", help="Endpoint of engine:openai:MODEL.", show_default="SEMQA_BASE_URL"
         ),
     ] = None
 

@@ -85,15 +85,11 @@ BertScoreModel = Annotated[
     ),
 ]
 BertScoreLayer = Annotated[
-    int | None,
-    typer.Option(min=1, help="Layer to compare, for models unknown to bert-score."),
+    int | None, typer.Option(min=1, help="Layer to compare, for models unknown to bert-score.")
 ]
 DropRepeated = Annotated[
     bool,
-    typer.Option(
-        "--drop-repeated",
-        help="Leave out repeated responses to the same knowledge.",
-    ),
+    typer.Option("--drop-repeated", help="Leave out repeated responses to the same knowledge."),
 ]
 
 
@@ -113,7 +109,7 @@ def run(
         str,
         typer.Option(
             help="How to find informative spans: rules, or spacy:MODEL; auto: the paper's model if "
-            "installed, else rules.",
+            "installed, else rules."
         ),
     ] = "auto",
     beams: Annotated[int, typer.Option(min=1, max=50, help="Questions per span.")] = 5,

@@ -50,10 +50,7 @@ Summaries = Annotated[
         "and summary.",
     ),
 ]
-PromptFile = Annotated[
-    Path | None,
-    typer.Option(help="Your own prompt, as a Jinja template."),
-]
+PromptFile = Annotated[Path | None, typer.Option(help="Your own prompt, as a Jinja template.")]
 
 
 @app.command("judge", cls=JudgeCommand)
@@ -292,17 +289,13 @@ Annotations = Annotated[
 Categories = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Main and marginal topics: JSON ({dataset}_topic_category.json); repeatable.",
+        help="Main and marginal topics: JSON ({dataset}_topic_category.json); repeatable."
     ),
 ]
 
 
 @app.command("rates")
-def rates(
-    files: Annotations = None,
-    topics: Categories = None,
-    as_json: AsJson = False,
-) -> None:
+def rates(files: Annotations = None, topics: Categories = None, as_json: AsJson = False) -> None:
     """Compute error rates of summaries by topic and split, and count error types."""
     from semqa.attribution.tofueval.data import by_summary, count_duplicates
     from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
