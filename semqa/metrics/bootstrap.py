@@ -87,7 +87,7 @@ def mean_interval(
     """Return the percentile interval of the mean of grouped values.
 
     Groups, such as the values of one question, are drawn whole; a group may be empty. There is no
-    interval if fewer than two groups have a value.
+    interval without resamples, or if fewer than two groups have a value.
 
     Example:
         >>> mean_interval([[1.0], [1.0, 1.0], []])
@@ -128,7 +128,7 @@ def _mean(groups: Sequence[Sequence[float]], resamples: int, seed: int) -> Mean:
     values = [value for group in groups for value in group]
     if not values:
         return Mean(None, 0, None)
-    interval = mean_interval(groups, resamples=resamples, seed=seed) if resamples else None
+    interval = mean_interval(groups, resamples=resamples, seed=seed)
     return Mean(fmean(values), len(values), interval)
 
 
@@ -138,14 +138,14 @@ def geometric_interval(
     """Return the percentile interval of the geometric mean of several means of grouped rows.
 
     A group has the rows of a question, each with one value per mean. It is drawn whole and may be
-    empty. There is no interval if fewer than two groups have a row.
+    empty. There is no interval without resamples, or if fewer than two groups have a row.
 
     Example:
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
         (6.0, 6.0)
     """
     counts = np.array([len(group) for group in groups], dtype=np.float64)
-    if np.count_nonzero(counts) < 2:
+    if not resamples or np.count_nonzero(counts) < 2:
         return None
     means = len(next(row for group in groups for row in group))
     sums = np.array(

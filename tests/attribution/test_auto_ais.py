@@ -164,8 +164,8 @@ def test_answers_to_one_question_are_drawn_together() -> None:
     assert alone == summarise_checks(checks[:2], seed=1)
     assert alone["answers_interval"] == pytest.approx([9.45, 90.55], abs=0.01)  # Wilson's
     repeated: Any = summarise_checks(checks, qids=["a", "b"] * 3, seed=1)
-    assert repeated["sentences_interval"] == alone["sentences_interval"] == [0, 100]
-    assert repeated["answers_interval"] == [0, 100]
+    assert repeated["sentences_interval"] == alone["sentences_interval"] == (0, 100)
+    assert repeated["answers_interval"] == (0, 100)
     assert summarise_checks(checks, qids=["a", "b"] * 3, resamples=0)["answers_interval"] is None
     of_one: Any = summarise_checks(checks, qids=["a"] * 6, seed=1)
     assert (of_one["sentences_interval"], of_one["answers_interval"]) == (None, None)

@@ -14,7 +14,7 @@ sentence is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class Support(StrEnum):
 
 
 class CheckInput(NamedTuple):
-    """An answer to judge, with its sources, and its question, which may be empty."""
+    """An answer to judge, and its question, which may be empty."""
 
     question: str
     answer: QuotedAnswer
@@ -146,30 +146,31 @@ def check_answers(
         >>> [(each.support.value, each.reason) for each in check.sentences]
         [('supported', ''), ('not supported', 'quotes and cites no source')]
     """
-    split = [cited_sentences(one.answer) for one in answers]
+    split = [
+        [
+            (sentence, tuple(n for n in sentence.citations if 1 <= n <= len(answer.sources)))
+            for sentence in cited_sentences(answer)
+        ]
+        for _, answer in answers
+    ]
     pairs = [
         Pair(
-            premise([one.answer.sources[number - 1] for number in real]),
-            _hypothesis(one.question if with_question else "", sentence.text),
+            premise([answer.sources[number - 1] for number in real]),
+            _hypothesis(question if with_question else "", sentence.text),
         )
-        for one, sentences in zip(answers, split, strict=True)
-        for sentence in sentences
-        if (real := _existing(sentence, one))
+        for (question, answer), own in zip(answers, split, strict=True)
+        for sentence, real in own
+        if real
     ]
-    results = unless_too_long(judge.entailment, pairs)
-    judged = iter(results)
-    checks = []
-    for one, sentences in zip(answers, split, strict=True):
-        found = []
-        for sentence in sentences:
-            real = _existing(sentence, one)
-            found.append(_check(sentence, real, next(judged) if real else None, margin))
-        checks.append(AnswerCheck(judge.name, margin, tuple(found)))
-    return checks
-
-
-def _existing(sentence: CitedSentence, given: CheckInput) -> tuple[int, ...]:
-    return tuple(n for n in sentence.citations if 1 <= n <= len(given.answer.sources))
+    judged = iter(unless_too_long(judge.entailment, pairs))
+    return [
+        AnswerCheck(
+            judge.name,
+            margin,
+            tuple(_check(one, real, next(judged) if real else None, margin) for one, real in own),
+        )
+        for own in split
+    ]
 
 
 def _hypothesis(question: str, sentence: str) -> str:
@@ -244,24 +245,19 @@ def summarise_checks(
         return record | {"unscored": "no answer has a sentence"}
     whole = sum(bool(check.supported) for check in scored)
     if len(groups) == len(scored):
-        interval: list[float] | None = [100 * end for end in wilson_interval(whole, len(scored))]
+        low, high = wilson_interval(whole, len(scored))
+        interval: tuple[float, float] | None = (100 * low, 100 * high)
     else:
         answers = [[100.0 * bool(check.supported) for check in group] for group in groups.values()]
-        interval = _resampled(answers, resamples, seed)
+        interval = mean_interval(answers, resamples=resamples, seed=seed)
     sentences = [
         [100.0 * (each.support is Support.SUPPORTED) for check in group for each in check.sentences]
         for group in groups.values()
     ]
     return record | {
         "sentences": 100 * counts[Support.SUPPORTED] / total,
-        "sentences_interval": _resampled(sentences, resamples, seed),
+        "sentences_interval": mean_interval(sentences, resamples=resamples, seed=seed),
         "answers": 100 * whole / len(scored),
         "answers_interval": interval,
         "mean": 100 * sum(check.share or 0.0 for check in scored) / len(scored),
     }
-
-
-def _resampled(groups: Iterable[Sequence[float]], resamples: int, seed: int) -> list[float] | None:
-    """Return the 95% bootstrap percentile interval of a mean over questions, or None."""
-    interval = mean_interval(list(groups), resamples=resamples, seed=seed) if resamples else None
-    return None if interval is None else list(interval)

@@ -52,15 +52,15 @@ def _rate(count: int, n: int, unscored: str = "") -> dict[str, Any]:
     return {"count": count, "n": n, "percent": 100 * count / n, "interval": interval}
 
 
-def _value(verdict: Verdict, measure: Measure) -> bool | None:
-    """Return a verdict's value for a measure; None if the measure does not apply."""
+def _value(given: Verdict | Rating, measure: Measure) -> bool | None:
+    """Return the value for a measure; None if the measure does not apply."""
     if measure == "flag":
-        return verdict.flagged
+        return given.flagged
     if measure == "int":
-        return verdict.interpretable
+        return given.interpretable
     if measure == "ais":
-        return verdict.attributable
-    return None if verdict.interpretable is None else bool(verdict.attributable)
+        return given.attributable
+    return None if given.interpretable is None else bool(given.attributable)
 
 
 def rates_of(system: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -102,7 +102,6 @@ def compare_systems(
     Args:
         verdicts: the verdicts of one task and design.
         measure: the rate; for ``flag``, the lowest is best.
-        baseline: name of a system; None for the best one, or the first of several best ones.
         test: ``z`` for independent rates, or ``mcnemar`` on the examples of both systems.
         correct: whether to correct for multiple comparisons, with Holm's method.
 
@@ -388,13 +387,8 @@ def _fit(
 
 
 def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:
-    if given.flagged:
-        return None
-    if judgement == "int":
-        return given.interpretable
-    if judgement == "ais" or given.design == ATTRIBUTION_ONLY:
-        return given.attributable
-    return None if given.interpretable is None else bool(given.attributable)
+    final = judgement == "int_and_ais" and given.design == ATTRIBUTION_ONLY
+    return _value(given, "ais" if final else judgement)
 
 
 COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
@@ -430,10 +424,7 @@ def report(
 ) -> dict[str, Any]:
     """Report on released files, each with one task, and on ratings of any tasks and designs.
 
-    Returns:
-        A JSON-ready object: ``tasks`` (released files, then ratings by task and design),
-        ``designs``, ``times``, ``experts``, ``correctness`` (each two designs, by their agreement
-        with `experts`), and ``settings``.
+    ``correctness`` compares each two designs by their agreement with `experts`.
     """
     kept = [rating for rating in ratings if rating.system not in settings.without]
     together = consensus(kept)
