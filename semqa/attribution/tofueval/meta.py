@@ -50,6 +50,7 @@ from semqa.metrics.agreement import (
 from semqa.metrics.statistics import Statistic, correlation
 
 Level = Literal["sentence", "summary"]
+_CELL = ("dataset", "category", "level")
 ALL = "all"
 """Name of all categories, splits, models or datasets together."""
 
@@ -131,18 +132,6 @@ def count_errors(sentences: Iterable[AnnotatedSentence]) -> ErrorCounts:
         dict(exploded.most_common()),
         dict(single.most_common()),
     )
-
-
-def lengths(sentences: Sequence[AnnotatedSentence]) -> dict[str, Statistic]:
-    """Return the mean numbers of sentences and words per summary."""
-    count = len(by_summary(sentences))
-    if not count:
-        return dict.fromkeys(("sentences", "words"), Statistic.none("no summaries"))
-    words = sum(len(sentence.text.split()) for sentence in sentences)
-    return {
-        "sentences": Statistic(len(sentences) / count, count),
-        "words": Statistic(words / count, count),
-    }
 
 
 _YES = frozenset({"yes", "1", "true", "consistent"})
@@ -331,13 +320,9 @@ def evaluate(
     """Compare one run of an evaluator with annotations.
 
     `categories` maps dataset to topic to category. Scores up to the cutoff of their level are
-    inconsistent.
-
-    Returns:
-        A JSON-ready object: ``cells``, the counts and rates by dataset, category and level; the
-        recall by error type, where a sentence counts for each of its types, and over sentences
-        with only one type; and the numbers of texts ``unread`` (without a verdict) and ``missing``
-        (without a prediction), by level.
+    inconsistent. The result has the recall by error type, where a sentence counts for each of its
+    types, and that over sentences with only one type; ``unread`` counts texts without a verdict,
+    ``missing`` texts without a prediction.
     """
     cells: dict[tuple[str, str, Level], list[tuple[bool, bool]]] = {}
     unread = dict.fromkeys(LEVELS, 0)
@@ -370,9 +355,6 @@ def evaluate(
         "unread": unread,
         "missing": missing,
     }
-
-
-_CELL = ("dataset", "category", "level")
 
 
 def _all_last(cell: Iterable[str]) -> list[tuple[bool, str]]:
@@ -486,14 +468,8 @@ def score_evaluators(
 ) -> dict[str, Any]:
     """Score evaluators: cells, recall by error type, self-agreement, and tests against the first.
 
-    Args:
-        categories: dataset to topic to category.
-        split: the split to score; None for ``test`` if it exists, otherwise all.
-        threshold: replaces the tuned thresholds; a score up to it is inconsistent.
-        by_document: whether the paired test resamples documents instead of sentences.
-
-    Returns:
-        A JSON-ready object.
+    By default, the split ``test`` is scored if it exists, otherwise all splits. `threshold`
+    replaces the tuned thresholds; a score up to it is inconsistent.
     """
     if split is None:
         split = "test" if any(s.split == "test" for s in sentences) else ALL

@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
 from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.tables import make_table, print_tables, shown
+from semqa.cli.tables import make_table, print_tables, shown, things_table
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def judge(
     To resume an interrupted run, run the same command again: judgements are
     cached. Pass the record to semqa eval tofueval score as --predictions.
     """
+    from semqa.attribution.prompts import JudgePrompt
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_documents
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
@@ -116,7 +117,7 @@ def judge(
         )
     if runs > 1 and temperature is None:
         temperature = RUNS_TEMPERATURE
-    template = None if method == "entailment" else _load_prompt(prompt, PROMPTS[method])
+    template = None if method == "entailment" else JudgePrompt.load(prompt or PROMPTS[method])
     found, rows = [], []
     for number in range(1, runs + 1):
         sampling: Any = {"temperature": temperature, "seed": number if temperature else None}
@@ -201,13 +202,14 @@ def relevance(
 ) -> None:
     """Rate from 1 to 5 how much of a summary is about its topic; 3 or more is relevant."""
     from semqa.attribution.judges import TolerantJudge
+    from semqa.attribution.prompts import JudgePrompt
     from semqa.attribution.tofueval.judging import mean_relevance, rate_relevance, read_texts
 
     if not files:
         raise InputError("No files. Name at least one file of summaries.")
     check_files(out, *files)
     summaries = read_texts(files, "summary")
-    template = _load_prompt(prompt, "tofueval-relevance")
+    template = JudgePrompt.load(prompt or "tofueval-relevance")
     with judging(ctx, "relevance") as judge:
         patient = TolerantJudge(judge)
         found = rate_relevance(summaries, patient, template)
@@ -247,12 +249,6 @@ def _by_model(texts: Sequence[Judged], values: Sequence[_T]) -> dict[str, list[_
     for text, value in zip(texts, values, strict=True):
         groups.setdefault(text.key.model, []).append(value)
     return {**groups, "all": list(values)} if len(groups) > 1 else groups
-
-
-def _load_prompt(path: Path | None, name: str) -> JudgePrompt:
-    from semqa.attribution.prompts import JudgePrompt
-
-    return JudgePrompt.load(name if path is None else path)
 
 
 def _record(
@@ -298,7 +294,7 @@ Categories = Annotated[
 def rates(files: Annotations = None, topics: Categories = None, as_json: AsJson = False) -> None:
     """Compute error rates of summaries by topic and split, and count error types."""
     from semqa.attribution.tofueval.data import by_summary, count_duplicates
-    from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
+    from semqa.attribution.tofueval.meta import count_errors, error_rates
 
     sentences, categories = _annotated(files, topics)
     found = error_rates(sentences, categories)
@@ -311,12 +307,12 @@ def rates(files: Annotations = None, topics: Categories = None, as_json: AsJson 
             "doubled": twice,
             "rates": [rate.to_dict() for rate in found],
             "errors": errors._asdict(),
-            "lengths": {name: mean.to_dict() for name, mean in lengths(sentences).items()},
         }
         write_result(json_line(record, indent=2))
         return
-    tables = [_rates_table(found)]
-    print_tables(*tables, *([_types_table(errors)] if errors.exploded else []))
+    print_tables(_rates_table(found))
+    if errors.exploded:
+        print_tables(_types_table(errors))
     if errors.several:
         write_result(f"{errors.several} of {errors.inconsistent} sentences have several errors")
     if twice:
@@ -341,11 +337,16 @@ def _rates_table(rates: Iterable[Rate]) -> Table:
 
 
 def _types_table(counts: ErrorCounts) -> Table:
-    table = make_table("error", "sentences", "%", "alone")
-    for name, count in counts.exploded.items():
-        share = 100 * count / counts.inconsistent
-        table.add_row(name, str(count), f"{share:.1f}", str(counts.single.get(name, 0)))
-    return table
+    rows = [
+        (
+            name,
+            str(count),
+            f"{100 * count / counts.inconsistent:.1f}",
+            str(counts.single.get(name, 0)),
+        )
+        for name, count in counts.exploded.items()
+    ]
+    return things_table(("error", "sentences", "%", "alone"), rows)
 
 
 @app.command("score")
