@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -52,6 +54,24 @@ def invalid_field(row: Row, field: str, rule: str) -> InputError:
     return InputError(
         f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
     )
+
+
+def filled_text(row: Row, field: str) -> str:
+    """Return a text, which must not be blank."""
+    text = row.text(field)
+    if not text.strip():
+        raise InputError("is empty.", field=field, where=row.where)
+    return text
+
+
+def number_of(row: Row, field: str, rule: str = "a number") -> float:
+    """Return a finite number, which can be in a string, as in a table."""
+    value = row.fields[field] if field in row.fields else row.text(field)  # raises
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        with suppress(ValueError):
+            if math.isfinite(number := float(value)):
+                return number
+    raise invalid_field(row, field, rule)
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
+from semqa.attribution.records import invalid_field
 from semqa.attribution.sentences import split_sentences
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, as_row, describe
@@ -115,9 +116,7 @@ def _pairs(row: Row) -> list[tuple[str, list[str]]]:
     """Return the readings of a question, each with the aliases of its answer."""
     annotations = row.fields.get("annotations")
     if not isinstance(annotations, list):
-        raise InputError(
-            f"must be a list, got {describe(annotations)}.", field="annotations", where=row.where
-        )
+        raise invalid_field(row, "annotations", "a list")
     best: list[tuple[str, list[str]]] = []
     for each in annotations:
         if not isinstance(each, dict):

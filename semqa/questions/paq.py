@@ -29,8 +29,9 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, BinaryIO
 
+from semqa.attribution.records import filled_text, invalid_field
 from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, display_name
-from semqa.data.jsonl import Line, Row, decode_row, describe
+from semqa.data.jsonl import Line, Row, decode_row
 from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
 from semqa.questions.records import (
@@ -122,7 +123,7 @@ def read_mentions(database: Connection, files: Sequence[Path], place: Any) -> It
 def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
     """Return the question of a line, and its answers with their passage ids."""
     row = decode_row(line)
-    question = row.text("question")
+    question = filled_text(row, "question")
     found = row.fields.get("answers")
     if found is None and isinstance(row.fields.get("answer"), list):
         raise InputError(
@@ -131,11 +132,7 @@ def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
             hint="Use PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl.",
         )
     if not isinstance(found, list):
-        raise InputError(
-            f"must be a list, got {describe(found)}.", field="answers", where=row.where
-        )
-    if not question.strip():
-        raise InputError("is empty.", field="question", where=row.where)
+        raise invalid_field(row, "answers", "a list")
     answers = []
     for each in found:
         if not isinstance(each, dict) or not isinstance(each.get("text"), str):
@@ -146,11 +143,7 @@ def _read(line: Line) -> tuple[str, list[tuple[str, int]]]:
             )
         passage = _number(each.get("passage_id"))
         if passage is None:
-            raise InputError(
-                f"must be a number of at least 1, got {describe(each.get('passage_id'))}.",
-                field="passage_id",
-                where=row.where,
-            )
+            raise invalid_field(Row(row.where, each), "passage_id", "a number of at least 1")
         if each["text"].strip():
             answers.append((" ".join(each["text"].split()), passage))
     return question, answers

@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 from semqa.attribution.judges.base import Relation
 from semqa.attribution.judges.replies import read_relation
-from semqa.attribution.records import read_table
+from semqa.attribution.records import filled_text, read_table
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
@@ -197,10 +197,7 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
 
 def _example(row: Row, number: int, labelled: bool) -> Example:
     query = row.text("query", "")
-    answer, reference = row.text("answer"), row.text("reference")
-    for name, text in (("answer", answer), ("reference", reference)):
-        if not text.strip():
-            raise InputError("is empty.", field=name, where=row.where)
+    answer, reference = filled_text(row, "answer"), filled_text(row, "reference")
     key = row.fields.get("id")
     if key in (None, ""):
         key = number

@@ -23,7 +23,6 @@ Without it, all responses of a file have the class that its name contains, if an
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
-from semqa.attribution.records import invalid_field, rows_of
+from semqa.attribution.records import filled_text, invalid_field, number_of, rows_of
 from semqa.data.files import open_input
 from semqa.data.jsonl import Row, as_row, shown
 from semqa.errors import InputError
@@ -73,7 +72,10 @@ def scores_of_steps(
             questions[key] = []
         elif known.knowledge != row.text("knowledge"):
             raise invalid_field(row, "knowledge", "the same in all rows with this id")
-        score = _score(row)
+        rule = "a number from 0 to 1, or -1 for no valid question"
+        score = number_of(row, "score", rule)
+        if score != NO_QUESTION and not 0 <= score <= 1:
+            raise invalid_field(row, "score", rule)
         if score == NO_QUESTION:
             continue
         answer = row.text("knowledge_ans")
@@ -89,16 +91,6 @@ def scores_of_steps(
         ResponseScore(response, tuple(questions[key]), official=official, spans=len(questions[key]))
         for key, response in responses.items()
     ]
-
-
-def _score(row: Row) -> float:
-    try:
-        score = float(row.text("score"))
-    except ValueError:
-        score = math.nan
-    if score == NO_QUESTION or 0 <= score <= 1:
-        return score
-    raise invalid_field(row, "score", "a number from 0 to 1, or -1 for no valid question")
 
 
 _LABELS = dict.fromkeys(("1", "1.0", "inconsistent", "true"), True)
@@ -178,8 +170,9 @@ def read_responses(
         kind = "contexts"
         found = _one_per_system(rows, systems, measures)
     else:
+        columns = ", ".join(map(shown, names[:12])) + (" and more" if len(names) > 12 else "")
         raise InputError(
-            f"There is no column 'response' or '<system>_response'. The columns are {_listed(names)}.",
+            f"There is no column 'response' or '<system>_response'. The columns are {columns}.",
             where=name,
         )
     kept = found
@@ -220,8 +213,9 @@ def _one_per_row(
         ids[key] = row.where
         given = row.fields.get("system")
         system = None if given in (None, "") else str(given)
+        rating = None if row.fields.get("rating") in (None, "") else number_of(row, "rating")
         one = _response(row, key, "", measures, inconsistent)
-        found.append(replace(one, system=system, rating=_rating(row)))
+        found.append(replace(one, system=system, rating=rating))
     return found
 
 
@@ -244,11 +238,11 @@ def _response(
 ) -> Response:
     return Response(
         key,
-        _required_text(row, f"{prefix}response"),
-        _required_text(row, "knowledge"),
+        filled_text(row, f"{prefix}response"),
+        filled_text(row, "knowledge"),
         _label(row, f"{prefix}label", inconsistent),
         where=row.where,
-        scores=_read_scores(row, measures, prefix),
+        scores={name: number_of(row, prefix + name) for name in measures},
     )
 
 
@@ -257,17 +251,6 @@ def _id(row: Row) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | None):
         raise invalid_field(row, "id", "a string")
     return "" if value is None else str(value)
-
-
-def _required_text(row: Row, column: str) -> str:
-    if column not in row.fields:
-        raise InputError(
-            f"{column!r} is missing. The columns are {_listed(row.fields)}.", where=row.where
-        )
-    text = row.text(column)
-    if not text.strip():
-        raise InputError("is empty.", field=column, where=row.where)
-    return text
 
 
 def _label(row: Row, column: str, default: bool | None) -> bool | None:
@@ -280,14 +263,7 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
     return label
 
 
-def _rating(row: Row) -> float | None:
-    value = row.fields.get("rating")
-    return None if value in (None, "") else _read_scores(row, ["rating"], "")["rating"]
-
-
 _USES_KNOWLEDGE = "Uses Knowledge"
-
-
 _RELATIONS = {"positive": (0, 1.0), "neutral": (None, 0.5), "negative": (1, 0.0)}
 """Label and rating by the label of Dialogue NLI."""
 
@@ -317,30 +293,6 @@ def _of_item(row: Row, number: int) -> Iterator[Row]:
                 "rating": fmean(given) if given else None,
             },
         )
-
-
-def _read_scores(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:
-    found = {}
-    for name in measures:
-        value = row.fields.get(prefix + name)
-        if value is None:
-            raise InputError(
-                f"{prefix + name!r} is missing. The columns are {_listed(row.fields)}.",
-                where=row.where,
-            )
-        try:
-            score = float(value) if isinstance(value, str | int | float) else math.nan
-        except ValueError:
-            score = math.nan
-        if not math.isfinite(score):
-            raise invalid_field(row, prefix + name, "a finite number")
-        found[name] = score
-    return found
-
-
-def _listed(names: Iterable[str]) -> str:
-    given = list(names)
-    return ", ".join(shown(name) for name in given[:12]) + (" and more" if len(given) > 12 else "")
 
 
 def combine_responses(files: Sequence[tuple[str, Sequence[Response]]]) -> list[Response]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from semqa.attribution.records import invalid_field, read_table
+from semqa.attribution.records import filled_text, invalid_field, read_table
 from semqa.data.jsonl import Row, as_row, describe, read_json, shown
 from semqa.errors import InputError
 
@@ -178,12 +178,9 @@ def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
     label = row.text("sent_label").strip().casefold()
     if label not in _LABELS:
         raise invalid_field(row, "sent_label", "yes (consistent) or no")
-    names = {name: row.text(name).strip() for name in ("doc_id", "topic", "model_name")}
-    for name, value in names.items():
-        if not value:
-            raise InputError("is empty.", field=name, where=row.where)
+    names = [filled_text(row, name).strip() for name in ("doc_id", "topic", "model_name")]
     return AnnotatedSentence(
-        SummaryKey(dataset, *names.values()),
+        SummaryKey(dataset, *names),
         sentence_index(row),
         row.text("summ_sent"),
         _LABELS[label],

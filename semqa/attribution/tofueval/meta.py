@@ -18,7 +18,6 @@ topics are the mean of that rate and the rate of all topics; here, it is the rat
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -27,7 +26,7 @@ from pathlib import Path, PurePath
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from semqa.attribution.records import invalid_field, read_table
+from semqa.attribution.records import invalid_field, number_of, read_table
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
     AnnotatedSentence,
@@ -208,22 +207,14 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
         for name in row.fields.keys() & {"score", "label", "sent_label", "sent_idx"}:
             cell = row.text(name).strip()
             row.fields[name] = cell or None
-            if name == "score" and cell:
-                try:
-                    row.fields[name] = float(cell)
-                except ValueError:
-                    raise invalid_field(row, name, "a number") from None
         if "score" in row.fields:
             row.fields["label"] = None  # the released file has people's labels
     return rows
 
 
 def _prediction(row: Row) -> Prediction:
-    score = row.fields.get("score")
-    if score is not None:
-        if type(score) not in (int, float) or not math.isfinite(score):  # type: ignore[arg-type]
-            raise invalid_field(row, "score", "a number")
-        return Prediction(None, float(score))  # type: ignore[arg-type]
+    if row.fields.get("score") is not None:
+        return Prediction(None, number_of(row, "score"))
     name = "label" if "label" in row.fields else "sent_label"
     if name not in row.fields:
         raise InputError("label and score are missing.", where=row.where)

@@ -117,7 +117,7 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
         (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
         (["meta"], "Name records"),
         (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
-        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: '"),
+        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: a_x is missing"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message: str) -> None:

@@ -130,7 +130,7 @@ def test_one_context_a_row_for_any_systems(write: Write) -> None:
     [
         ("response,knowledge\n", r"file\.csv: There are"),
         ("a,b\n1,2\n", r"file\.csv: There is"),
-        ("response,b\n1,2\n", r"file\.csv:2: .knowledge. is missing"),
+        ("response,b\n1,2\n", r"file\.csv:2: knowledge is missing"),
         ("response,knowledge\nr, \n", r"file\.csv:2: knowledge is"),
         (
             "response,knowledge,label\nr,k,2\n",
