@@ -45,12 +45,9 @@ def sentence_ranges(text: str, *, any_case: bool = False) -> list[tuple[int, int
 
     A sentence ends at the end of a line. It also ends at ``.``, ``!`` or ``?`` with any closing
     quotation marks and brackets, if white space follows and the next character is not a lower-case
-    letter. It does not end after a title (*Dr.*), a single initial or a list number. After another
-    abbreviation (*Inc.*, *U.S.*), it only ends if the next word is likely to start a sentence.
-
-    Args:
-        text: the text.
-        any_case: also end a sentence before a lower-case letter.
+    letter (or, with `any_case`, even then). It does not end after a title (*Dr.*), a single initial
+    or a list number. After another abbreviation (*Inc.*, *U.S.*), it only ends if the next word is
+    likely to start a sentence.
 
     Example:
         >>> text = "Dr. J. Lee of the U.S. Navy left. (It rained.) Why?"

@@ -110,7 +110,7 @@ def _judge_readings(
     read = _read_answers(items, records, judge)
     summary |= summarise_readings(items, records, read)
     for row, scores in zip(rows, read, strict=True):
-        found = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
+        found = {"pairs": [pair._asdict() for pair in scores.pairs], "f1": scores.f1}
         row["disambig"] = found | ({"unscored": scores.unscored} if scores.unscored else {})
 
 

@@ -104,12 +104,9 @@ def fingerprint(path: Path) -> dict[str, object]:
 
 
 def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count]:
-    """Collect questions from PAQ's metadata; return the counts of each step.
+    """Collect questions from PAQ's metadata, which may be split or ``.gz``; return the counts.
 
-    Args:
-        plan: the settings.
-        files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``; may be split or ``.gz``.
-        passages: ``psgs_w100.tsv``.
+    `passages` is ``psgs_w100.tsv``.
     """
     check_judges(plan.rules)
     identity = plan.identity("paq", [*files, passages])
@@ -179,11 +176,7 @@ def collect_documents(
 ) -> list[Count]:
     """Propose questions about a user's own documents, for a person to check; return the counts.
 
-    Args:
-        plan: the settings.
-        collection: the documents.
-        identity: identity of the documents, to recognise a resumed run.
-        ask: specification of the judge that asks the questions.
+    `identity` is that of the documents, to recognise a resumed run; the judge `ask` asks.
     """
     check_judges(plan.rules)
     asking = create_judge_once(ask, plan.rules.device, "ask")

@@ -26,12 +26,7 @@ _NUMBERS = range(1, 9)
 
 
 class Kind(NamedTuple):
-    """The kind of a question.
-
-    Attributes:
-        word: the question word, or ``other``.
-        answers: the number of answers.
-    """
+    """The kind of a question: its question word, or ``other``, and its number of answers."""
 
     word: str
     answers: int
@@ -92,12 +87,7 @@ def _random_key(name: str, seed: int) -> bytes:
 
 
 class Splits(NamedTuple):
-    """Questions by split.
-
-    Attributes:
-        places: questions of each split.
-        largest: number of questions in the largest group that shares pages.
-    """
+    """Questions by split, and the number of those in the largest group that shares pages."""
 
     places: dict[str, list[Place]]
     largest: int
@@ -107,12 +97,8 @@ def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Sp
     """Split questions so that no page is in two splits.
 
     Groups of questions that share pages are assigned, largest first, to the split that lacks the
-    most questions. A very large group can make the shares unattainable; see `Splits.largest`.
-
-    Args:
-        places: the questions.
-        shares: proportion of each split; they sum to 1.
-        seed: random seed.
+    most questions. A very large group can make the shares, which sum to 1, unattainable; see
+    `Splits.largest`.
     """
     first: dict[str, int] = {}
     pairs = [

@@ -51,11 +51,7 @@ def check_judges(rules: Rules) -> None:
 
 
 class Filtered(NamedTuple):
-    """The remaining questions.
-
-    Attributes:
-        counts: numbers of questions and answers after each filter, such as ``pages.answers``.
-    """
+    """The remaining questions, and numbers after each filter, such as ``pages.answers``."""
 
     questions: list[CollectedQuestion]
     counts: dict[str, int]

@@ -51,15 +51,8 @@ def encode(
 ) -> Encoded:
     """Encode every answer to every question.
 
-    Args:
-        questions: questions with their answers.
-        ask: builds the prompt of a question, as the engine does.
-        encoder: encodes prompts, and answers of decoder-only models.
-        tokenizer: the tokenizer of the model.
-        end: the token that ends an answer.
-        limit: maximum number of tokens of the prompt and of the answer, or of both together for a
-            decoder-only model.
-        is_encoder_decoder: whether the model has an encoder.
+    `ask` builds the prompt of a question, as the engine does. The prompt and the answer, or for a
+    decoder-only model both together, have at most `limit` tokens.
     """
     features: list[dict[str, list[int]]] = []
     left_out = unverified = 0

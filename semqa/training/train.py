@@ -49,16 +49,9 @@ def train(
 ) -> dict[str, Any]:
     """Fine-tune a model, or resume the run in the folder.
 
-    Args:
-        questions: the training data; every reference is an example.
-        dev: questions for evaluations, which select the best model.
-        out: the folder of the run; the model is in its subfolder ``model``.
-        options: settings of the run.
-        progress: callbacks.
-
-    Returns:
-        The content of ``training.json``: settings, data, prompts, and the scores of all evaluations
-        and of the best model.
+    Every reference of a question is an example. The best model on `dev` is saved in the subfolder
+    ``model``. The result is the content of ``training.json``: settings, data, prompts, and the
+    scores of all evaluations and of the best model.
 
     Raises:
         InputError: the data, model or folder cannot be used.

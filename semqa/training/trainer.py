@@ -35,14 +35,9 @@ from semqa.training.options import TrainingOptions
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
-    """Return the `TrainingArguments` common to all training runs.
+    """Return the `TrainingArguments` common to all training runs, and those given.
 
     The Trainer's own evaluations and checkpoints are off, because `Run` decides about them.
-
-    Args:
-        settings: the options of the run.
-        folder: the folder of the run.
-        given: further arguments, which take precedence.
     """
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
     if settings.fp16 and not on_gpu:

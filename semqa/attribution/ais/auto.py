@@ -162,7 +162,8 @@ def check_answers(
         for sentence, real in own
         if real
     ]
-    judged = iter(unless_too_long(judge.entailment, pairs))
+    results = unless_too_long(judge.entailment, pairs)
+    judged = iter(results)
     return [
         AnswerCheck(
             judge.name,

@@ -34,15 +34,11 @@ def score_labels(
 ) -> dict[str, Any]:
     """Score predicted labels; None is an unparsed output.
 
-    Returns:
-        A JSON-ready object, with scores in [0, 1]: ``n``; ``unparsed``; ``micro_f1``, the accuracy
-        over all examples, which is the paper's overall score; ``macro_f1``, the mean F1 of labels
-        with a defined F1; ``micro_f1_labels``, the micro-average over the three labels, where an
-        unparsed output is a false negative of its label but no false positive;
-        ``parsed_accuracy``, the accuracy over parsed outputs; ``labels``, scores by label;
-        ``confusion``, with true labels as rows, predicted labels as columns and a last column for
-        unparsed outputs; ``intervals``, 95% bootstrap intervals by name; and ``unscored``, the
-        reason for each score that is None.
+    Scores are in [0, 1]: ``micro_f1``, the accuracy over all examples, which is the paper's overall
+    score; ``macro_f1``, the mean F1 of labels with a defined F1; ``micro_f1_labels``, the
+    micro-average over the three labels, where an unparsed output is a false negative of its label
+    but no false positive; and ``parsed_accuracy``, the accuracy over parsed outputs. ``intervals``
+    are 95% bootstrap intervals; ``unscored`` has the reason for each score that is None.
 
     Example:
         >>> scores = score_labels(["Attributable", "Contradictory"], ["Attributable", None])

@@ -39,23 +39,11 @@ def train(
     *,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
-    """Fine-tune a model, or resume the training run in a folder.
+    """Fine-tune a model on labelled examples, or resume the run in a folder.
 
-    Args:
-        examples: labelled training examples.
-        dev: labelled examples for selecting the best model.
-        out: folder of the run; the model is saved in its subfolder ``model``.
-        options: model and hyperparameters.
-        progress: callbacks.
-
-    Returns:
-        The record, as in ``training.json``: settings, data, the scores of each evaluation, and the
-        best evaluation.
-
-    Raises:
-        InputError: examples, model or folder are invalid.
-        UnavailableError: the disk failed, another process uses the folder, or a package is missing.
-        KeyboardInterrupt: Ctrl-C or SIGTERM (`Terminated`); a checkpoint has the progress.
+    The best model on `dev` is saved in the subfolder ``model``. The result is the record in
+    ``training.json``: settings, data, and the scores of each evaluation. For errors, see
+    `semqa.training.train.train`.
     """
     for name, some in (("training", examples), ("dev", dev)):
         if not some:

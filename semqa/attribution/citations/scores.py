@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
 from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences, premise
@@ -264,8 +264,7 @@ def _scorer() -> Any:
     return package.RougeScorer(["rougeLsum"], use_stemmer=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PairScore:
+class PairScore(NamedTuple):
     """The judge's answer to a sub-question, with its best F1 (0-1) over the short answers."""
 
     question: str
@@ -273,9 +272,6 @@ class PairScore:
     found: str
     f1: float
     exact: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +367,7 @@ def disambig_rows(
     ):
         scores = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
         unscored = {} if found.unscored is None else dict.fromkeys(scores, found.unscored)
-        pairs = [pair.to_dict() for pair in found.pairs]
+        pairs = [pair._asdict() for pair in found.pairs]
         rows.append(_row(example, {"pairs": pairs, **scores, "unscored": unscored}, official))
     return rows
 

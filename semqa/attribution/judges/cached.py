@@ -59,6 +59,7 @@ class CachedJudge(Judge):
 
     Attributes:
         asked, kept: numbers of inputs judged, and found in the cache, so far.
+        on_disk: whether results are stored on disk.
         on_progress: called with the number of finished inputs of a call, and their total.
     """
 
@@ -69,6 +70,7 @@ class CachedJudge(Judge):
         self.asked = 0
         self.kept = 0
         self.on_progress: Callable[[int, int], None] | None = None
+        self.on_disk = path is not None
         self._chunk = chunk
         file = None if path is None else Path(path)
         self._store = _Store(file / FILE_NAME if file is not None and file.is_dir() else file)
@@ -77,10 +79,6 @@ class CachedJudge(Judge):
     @property
     def abilities(self) -> frozenset[Ability]:
         return self.judge.abilities
-
-    @property
-    def on_disk(self) -> bool:
-        return self._store.on_disk
 
     @property
     def unparsed(self) -> int:
@@ -155,9 +153,6 @@ class CachedJudge(Judge):
         return [json.loads(results[key]) for key in keys]
 
 
-_NEUTRAL = Entailment(0.0, 1.0, 0.0)
-
-
 class TolerantJudge(Judge):
     """A judge that counts inputs that are too long instead of raising `TooLongError`.
 
@@ -175,7 +170,7 @@ class TolerantJudge(Judge):
         return self._judge.abilities
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        return self._all(self._judge.entailment, pairs, _NEUTRAL)
+        return self._all(self._judge.entailment, pairs, Entailment(0.0, 1.0, 0.0))
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         return self._all(self._judge.answer, readings, None)
@@ -199,7 +194,6 @@ class _Store:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.on_disk = path is not None
         self._lock = Lock()
         with self._locked():
             if path is not None:

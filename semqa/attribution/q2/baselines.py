@@ -145,14 +145,11 @@ def baseline_scores(
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[float | None]:
-    """Compute one baseline for each response; None if it is too long for the judge.
+    """Compute one of `BASELINES` for each response; None if it is too long for the judge.
 
-    Args:
-        name: one of `BASELINES`; ``nli`` needs an entailment judge. It is 1 if the knowledge
-            entails the response, 0 if it contradicts it, otherwise 0.5.
-        bertscore: the scorer for ``bertscore``; by default that of the paper.
-        official: whether ``nli`` lower-cases the knowledge, as in the released code.
-        on_progress: called with the number of finished responses and the total.
+    ``nli`` needs an entailment judge: it is 1 if the knowledge entails the response, 0 if it
+    contradicts it, otherwise 0.5. With `official`, it lower-cases the knowledge, as in the released
+    code. `on_progress` gets the number of finished responses and the total.
     """
     score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "bertscore":

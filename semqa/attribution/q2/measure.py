@@ -29,7 +29,6 @@ from semqa.attribution.q2.responses import (
     summarise,
 )
 from semqa.attribution.q2.spans import SpanFinder
-from semqa.errors import InputError
 from semqa.metrics.statistics import CONFIDENCE
 
 
@@ -75,12 +74,6 @@ class Settings:
     beams: int = 5
     official: bool = False
     personal: bool = False
-
-    def __post_init__(self) -> None:
-        if self.beams < 1:
-            raise InputError(
-                f"must be at least 1, got {self.beams}.", field="--beams", value=self.beams
-            )
 
 
 @dataclass(slots=True)

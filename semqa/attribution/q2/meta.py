@@ -74,12 +74,10 @@ def response_level(
     As in the paper, BLEU is divided by 100, and BERTScore is rescaled to [0, 1] by its minimum and
     maximum, before the threshold applies. The default threshold is 0.5.
 
-    Returns:
-        A JSON-ready object: ``n``; ``unscored``, the number of labelled responses without a score;
-        the results at the first threshold; the areas under the curves; ``thresholds``, if there are
-        several; and precision-recall ``curves`` for detecting consistent responses by high scores
-        and inconsistent ones by low scores (with thresholds on ``1 - score``). None if no response
-        has both a label and a score.
+    The result, None if no response has both a label and a score, has the figures at the first
+    threshold (and at all ``thresholds``, if there are several), the areas under the curves, and
+    precision-recall ``curves`` for detecting consistent responses by high scores and inconsistent
+    ones by low scores (with thresholds on ``1 - score``).
     """
     labelled = [each for each in judged if each.inconsistent is not None]
     pairs = [
@@ -172,12 +170,9 @@ INCONSISTENT = tuple(round(rate * SIZE) for rate in RATES)
 
 
 def contexts_of(judged: Iterable[Response], measure: str) -> list[tuple[float, float]]:
-    """Return the scores of contexts with both a consistent and an inconsistent response.
+    """Return the (consistent, inconsistent) scores of contexts that have both, in file order.
 
     If a context has several scored responses of one kind, the first one is used.
-
-    Returns:
-        The (consistent, inconsistent) scores of each context, in file order.
     """
     found: dict[str, dict[bool, float]] = {}
     for each in judged:
@@ -194,20 +189,15 @@ def system_level(
     seed: int = 0,
     official: bool = False,
 ) -> dict[str, Any] | None:
-    """Rank simulated systems by a measure, in many iterations.
+    """Rank simulated systems by a measure, in many iterations; `contexts_of` gives the contexts.
 
-    Args:
-        contexts: the scores from `contexts_of`.
-        iterations: number of simulations.
-        seed: random seed.
-        official: whether to sample like the released code (pandas and numpy's global generator),
-            which reproduces its results for a seed.
+    `official` samples like the released code (pandas and numpy's global generator), which
+    reproduces its results for a seed.
 
-    Returns:
-        A JSON-ready object: ``contexts``, their number; ``spearman``, the mean correlation of the
-        systems' scores with their true order, and its 95% ``interval``; ``unscored``, the number of
-        iterations in which all systems have the same score; ``gap``, the mean score of consistent
-        responses minus that of inconsistent ones. None without a context.
+    The result, None without a context, has the mean correlation (``spearman``) of the systems'
+    scores with their true order; ``unscored``, the number of iterations in which all systems have
+    the same score; and ``gap``, the mean score of consistent responses minus that of inconsistent
+    ones.
     """
     if not contexts:
         return None
@@ -257,11 +247,7 @@ def spearman_rows(rows: NDArray[np.float64], reference: Sequence[float]) -> list
 
 
 def rating_level(judged: Iterable[Response], measure: str) -> dict[str, Any] | None:
-    """Correlate one measure with the ratings of responses; None if none has both.
-
-    Returns:
-        A JSON-ready object: ``n``, ``pearson`` and ``spearman``, each None if undefined.
-    """
+    """Correlate one measure with the ratings of responses; None if none has both."""
     pairs = [
         (score, each.rating)
         for each in judged
@@ -283,15 +269,8 @@ def three_way(
     """Sort responses into contradicted, neutral and entailed ones by one measure, as for DNLI.
 
     A score up to the first threshold means contradicted, a score above the second one entailed.
-
-    Args:
-        judged: responses whose ratings are 0 (contradicted), 0.5 (neutral) or 1 (entailed).
-        measure: the name of the measure.
-        thresholds: if they are not two, the two with the highest accuracy on these responses.
-
-    Returns:
-        A JSON-ready object: ``n``; the ``thresholds``; whether they were ``chosen`` on these
-        responses; the ``accuracy``; and the ``recall`` of each class. None for other ratings.
+    Unless there are two thresholds, those with the highest accuracy on these responses are
+    ``chosen``. None unless the ratings are 0 (contradicted), 0.5 (neutral) and 1 (entailed).
     """
     pairs = [
         (each.rating, score)
@@ -329,12 +308,9 @@ def three_way(
 
 
 def annotation_counts(judged: Iterable[Response]) -> dict[str, Any]:
-    """Count human labels in contexts with responses from several systems.
+    """Count contexts with responses from several systems, and inconsistent responses by system.
 
-    Returns:
-        ``contexts``, their number; ``inconsistent``, the number of inconsistent responses by
-        system; and the number of contexts with ``exactly_one``, ``both`` (that is, all) or ``none``
-        of their responses inconsistent.
+    In ``both`` contexts, all responses are inconsistent.
     """
     labels: dict[str, list[bool]] = {}
     systems: dict[str, int] = {}

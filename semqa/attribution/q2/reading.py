@@ -47,11 +47,8 @@ def scores_of_steps(
 ) -> list[ResponseScore]:
     """Return the responses of a *steps* table with their questions, in order of appearance.
 
-    Args:
-        rows: rows of the table.
-        inconsistent: the class of responses without a label.
-        official: whether to read an empty answer as the text ``nan``, like the released code;
-            otherwise it means no answer.
+    `inconsistent` is the class of responses without a label. With `official`, an empty answer is
+    the text ``nan``, as in the released code; otherwise it means no answer.
     """
     responses: dict[str, Response] = {}
     questions: dict[str, list[Question]] = {}
@@ -137,14 +134,11 @@ def read_responses(
     measures: Sequence[str] = (),
     official: bool = False,
 ) -> ResponseFile:
-    """Read a file of responses.
+    """Read a file of responses, and the columns of scores that `measures` names.
 
-    Args:
-        path: a CSV file, or JSON lines if the suffix is ``.jsonl`` or ``.ndjson`` or the file
-            begins with a brace, or a JSON array; ``-`` is standard input.
-        drop_repeated: leave out duplicate responses with the same knowledge.
-        measures: names of score columns to read, too.
-        official: whether to read *steps* like the released code.
+    The file is JSON lines if the suffix is ``.jsonl`` or ``.ndjson`` or it begins with a brace, a
+    JSON array, or else CSV; ``-`` is standard input. `official` reads *steps* like the released
+    code.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()

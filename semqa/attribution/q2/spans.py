@@ -219,7 +219,7 @@ class RuleSpans:
             >>> [s.text for s in RuleSpans().spans("red hair occurs in 1 - 2 percent of people .")]
             ['1 - 2 percent', 'red hair', 'people']
         """
-        words = list(_words(text))
+        words = list(_WORD.finditer(text))
         entities = _longest([*_quoted(text), *_dates_and_numbers(text), *_names(text, words)])
         chunks = [
             chunk
@@ -290,10 +290,6 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = re.compile(r"[\"“]\s*([^\"“”]{1,80}?)\s*[\"”]")
-
-
-def _words(text: str) -> Iterator[re.Match[str]]:
-    return _WORD.finditer(text)
 
 
 def _quoted(text: str) -> Iterator[InformativeSpan]:

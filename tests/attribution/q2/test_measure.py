@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from semqa.attribution.judges import Judge, Pair
-from semqa.attribution.q2 import Q2, Response, Settings
+from semqa.attribution.q2 import Q2, Response
 from semqa.attribution.q2.baselines import baseline_scores
 from semqa.attribution.q2.responses import TOO_LONG
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
@@ -79,5 +79,3 @@ def test_judges_that_lack_something() -> None:
 
     with pytest.raises(InputError, match=r"cannot ask questions"):
         Q2(Nothing(), RuleSpans())
-    with pytest.raises(InputError, match="--beams"):
-        Settings(beams=0)
