@@ -66,32 +66,21 @@ class DocsPrediction:
 
 @dataclass(frozen=True, slots=True)
 class DocsScore:
-    """Scores of one answer; proportions are in [0, 1].
-
-    Attributes:
-        documents: number of documents of the question.
-        score: F1 of recall and precision; 1 or 0 if the question is unanswerable.
-        recall: share of facts found; None if unanswerable.
-        precision: share of quoted words inside evidence; None if unanswerable.
-        abstained: whether the answer abstains or quotes nothing.
-        not_verbatim: number of quotes found in no document.
-        missed: first wording of each fact missing from an answer with quotes.
-        ticked: whether readers see a ✓ on the answer; None if unknown.
-    """
+    """Scores of one answer; proportions are in [0, 1], and None if the question is unanswerable."""
 
     id: str
     kind: str
-    documents: int
+    documents: int  # of the question
     answerable: bool
-    score: float
-    recall: float | None
-    precision: float | None
-    abstained: bool
+    score: float  # F1 of recall and precision; 1 or 0 if unanswerable
+    recall: float | None  # share of facts found
+    precision: float | None  # share of quoted words inside evidence
+    abstained: bool  # or quotes nothing
     error: bool
     words: int
-    not_verbatim: int = 0
-    missed: tuple[str, ...] = ()
-    ticked: bool | None = None
+    not_verbatim: int = 0  # number of quotes found in no document
+    missed: tuple[str, ...] = ()  # first wording of each fact missing from an answer with quotes
+    ticked: bool | None = None  # whether readers see a ✓; None if unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores for JSON."""

@@ -1,5 +1,7 @@
 """Scores of a corpus: means with intervals, and the figures that QuoteSum's authors print.
 
+SEMQA of a corpus is √(Sem-F1 · ROUGE-Lsum) of the two means, not the mean of the examples' SEMQA.
+
 Source of the latter: google-research-datasets/QuoteSum, evals/scorers.py and
 evals/semqa_metrics.ipynb. Unlike the original, this does not seed numpy's global generator.
 """

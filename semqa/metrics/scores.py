@@ -1,10 +1,8 @@
-"""The QuoteSum metrics ROUGE, Sem-F1, Sem-Rec and SEMQA, for one prediction and for a corpus.
+"""The QuoteSum metrics ROUGE, Sem-F1, Sem-Rec and SEMQA for one prediction.
 
 In this order: an `Example` and its scores; bags of quoted words per source; `Target`, a question
-compiled for scoring any number of predictions; leave-one-out scores of the references; the `Report`
-on a corpus; and Sem-F1 over quoted sources, which is not in the paper.
-
-SEMQA of a corpus is √(Sem-F1 · ROUGE-Lsum) of the two means, not the mean of the examples' SEMQA.
+compiled for scoring any number of predictions; leave-one-out scores of the references; and Sem-F1
+over quoted sources, which is not in the paper.
 
 Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (2024) and the released QuoteSum
 scorer. Scores equal those of that scorer; `docs/metrics.md` lists the exceptions.

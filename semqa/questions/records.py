@@ -19,37 +19,23 @@ _WORD = re.compile(rf"\b({'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
 
 
 class PassageAnswer(NamedTuple):
-    """An answer and the passage that contains it.
+    """An answer and the passage that contains it, with the title and the URL of its page."""
 
-    Attributes:
-        answer: the answer, as spelled in the passage.
-        title: the title of the page.
-        text: the passage.
-        score: confidence of the QA model, in [0, 1]; 0 if not scored yet.
-        url: URL of the page; empty if unknown.
-    """
-
-    answer: str
+    answer: str  # as spelled in the passage
     title: str
     text: str
-    score: float = 0.0
+    score: float = 0.0  # confidence of the QA model, in [0, 1]
     url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedQuestion:
-    """A question with its answers.
+    """A question with its answers."""
 
-    Attributes:
-        qid: id of the question; its prefix names the origin.
-        answers: in the order found; after filtering, best first.
-        disambiguation: AmbigQA's more precise questions, separated by `` | ``.
-    """
-
-    qid: str
+    qid: str  # its prefix names the origin
     question: str
-    answers: tuple[PassageAnswer, ...]
-    disambiguation: str = ""
+    answers: tuple[PassageAnswer, ...]  # in the order found; after filtering, best first
+    disambiguation: str = ""  # AmbigQA's more precise questions, separated by " | "
 
     def to_dict(self) -> dict[str, object]:
         """Return the question as an object of the files between steps; `read_as` reads it."""

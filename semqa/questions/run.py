@@ -42,25 +42,15 @@ CREATE TABLE IF NOT EXISTS filtered (number INTEGER PRIMARY KEY, question TEXT, 
 
 
 class Done(NamedTuple):
-    """What a step has done since the last time.
+    """What a step has done since the last time."""
 
-    Attributes:
-        place: where to continue in the input, JSON-ready.
-        counts: counts to add.
-        progress: progress of the whole step.
-    """
-
-    place: Any
-    counts: Mapping[str, int]
-    progress: int
+    place: Any  # where to continue in the input, JSON-ready
+    counts: Mapping[str, int]  # to add
+    progress: int  # of the whole step
 
 
 class Steps:
-    """The database of a collection.
-
-    Attributes:
-        database: the connection, to which steps write without committing.
-    """
+    """The database of a collection, to which steps write without committing."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self.database = database

@@ -298,36 +298,21 @@ class Ranks(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How a batch is split, with the estimated memory and time.
-
-    Attributes:
-        micro_batch: number of examples computed at once.
-        needed: bytes needed in addition to the loaded model.
-        free: bytes of free memory.
-        seconds: time of a step, without evaluations.
-    """
+    """How a batch is split, with the estimated memory and time."""
 
     micro_batch: int
-    needed: int
-    free: int
-    seconds: float
+    needed: int  # bytes, in addition to the loaded model
+    free: int  # bytes
+    seconds: float  # of a step, without evaluations
 
 
 class Progress(NamedTuple):
-    """Callbacks that report progress.
+    """Callbacks that report progress."""
 
-    Attributes:
-        on_progress: called with the number of finished steps and the total.
-        on_resume: called with the step that the run resumes from.
-        say: called with messages about slow operations.
-        on_fit: called before the first step with the estimated memory and time, and the number of
-            steps.
-    """
-
-    on_progress: Callable[[int, int | None], None] | None = None
-    on_resume: Callable[[int], None] | None = None
-    say: Callable[[str], None] | None = None
-    on_fit: Callable[[Fit, int], None] | None = None
+    on_progress: Callable[[int, int | None], None] | None = None  # finished steps, all steps
+    on_resume: Callable[[int], None] | None = None  # the step that the run resumes from
+    say: Callable[[str], None] | None = None  # messages about slow operations
+    on_fit: Callable[[Fit, int], None] | None = None  # before the first step; all steps
 
 
 class Session(NamedTuple):
@@ -340,12 +325,7 @@ class Session(NamedTuple):
     def run(
         self, plan: Mapping[str, Any], work: Callable[[Session], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Return the record of the run, after running it unless it is finished.
-
-        Args:
-            plan: settings and data of the run.
-            work: validates its inputs, claims the folder, trains, and returns the record.
-        """
+        """Return the record of the run; unless it is finished, `work` claims the folder and trains."""
         with ExitStack() as stack:
 
             def begin() -> dict[str, Any] | None:

@@ -159,10 +159,7 @@ class Run(TrainerCallback):
         return state.global_step % self._save_steps == 0
 
     def go(self, checkpoint: Path | None) -> list[dict[str, Any]]:
-        """Train to the end, from a checkpoint if there is one.
-
-        Returns:
-            Step, epoch and scores of each evaluation, including those before the checkpoint.
+        """Train to the end; return step, epoch and scores of all evaluations, also before a restart.
 
         Raises:
             InputError: the loss or weights became NaN or infinite; no such checkpoint is saved.
@@ -323,12 +320,7 @@ class Padding:
 
     For decoder-only models, examples are padded on the left, so that logits need to be computed
     only for the last tokens, up to the longest answer. In packed examples, each answer attends only
-    to the prompt and itself.
-
-    Args:
-        pad: the padding token, which is masked.
-        forward: names of the parameters of the model's ``forward``.
-        is_encoder_decoder: whether labels are a separate sequence.
+    to the prompt and itself. `forward` has the names of the parameters of the model's ``forward``.
     """
 
     def __init__(self, pad: int, forward: Collection[str], *, is_encoder_decoder: bool) -> None:
@@ -438,14 +430,9 @@ def fit(
 ) -> Fit:
     """Measure a model on the longest example and choose the largest micro-batch that fits.
 
-    Args:
-        model: the model to train, on its device.
-        collate: builds a batch of examples.
-        examples: examples with ``input_ids`` and ``labels``.
-        share: examples per step in this process; the micro-batch divides it.
-        state_bytes: bytes of optimizer state per byte of trained weights.
-        precision: data type of the computation, if it differs from the weights.
-        gradient_checkpointing: whether activations are recomputed.
+    The micro-batch divides the `share` of a step's examples in this process. `state_bytes` are the
+    bytes of optimizer state per byte of trained weights; `precision` is the data type of the
+    computation, if it differs from the weights.
     """
     ordered = sorted(examples, key=_length)
     device = next(model.parameters()).device
@@ -489,11 +476,7 @@ def fit(
 
 @contextmanager
 def memory_errors(free: int | None = None) -> Iterator[None]:
-    """Turn an out-of-memory error in the block into an InputError with a hint.
-
-    Args:
-        free: bytes that were free before, if known.
-    """
+    """Turn an out-of-memory error in the block into an InputError with a hint."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

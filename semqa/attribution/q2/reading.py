@@ -97,20 +97,14 @@ _CLASS = re.compile(r"(?:^|[^a-z])(in)?consistent(?:[^a-z]|$)")
 
 @dataclass(frozen=True, slots=True)
 class ResponseFile:
-    """The contents of a file.
-
-    Attributes:
-        responses: in file order.
-        dropped: number of duplicate responses that were left out.
-        steps: the responses of a *steps* file with their questions.
-    """
+    """The contents of a file."""
 
     name: str
     sha256: str
     kind: Literal["responses", "contexts", "ratings", "steps"]
-    responses: tuple[Response, ...]
-    dropped: int = 0
-    steps: tuple[ResponseScore, ...] = ()
+    responses: tuple[Response, ...]  # in file order
+    dropped: int = 0  # number of duplicate responses that were left out
+    steps: tuple[ResponseScore, ...] = ()  # with their questions, of a *steps* file
 
     @property
     def repeated(self) -> list[Response]:

@@ -140,24 +140,17 @@ class Found(NamedTuple):
 class Question:
     """A question generated for a span of a response.
 
-    Attributes:
-        text: the question; empty if the span was too long for the judge.
-        own_answer: its answer in the response; None if unanswered or not asked.
-        rejected: the reason if it is not valid: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or
-            `TOO_LONG`.
-        answer: its answer in the knowledge; None if unanswered or not asked.
-        entailment: relation of the response's answer to the knowledge's answer; None if unknown.
-        stated: the overlap of the answers, if read from a file; None if it is computed.
-        official: whether to compare answers like the released code.
+    Answers are None if there is none or the question was not asked. `official` compares answers
+    like the released code.
     """
 
-    text: str
+    text: str  # empty if the span was too long for the judge
     span: str
-    own_answer: str | None = None
-    rejected: str | None = None
-    answer: Found | None = None
-    entailment: Entailment | None = None
-    stated: float | None = None
+    own_answer: str | None = None  # in the response
+    rejected: str | None = None  # the reason if it is not valid, such as `PERSONAL`
+    answer: Found | None = None  # in the knowledge
+    entailment: Entailment | None = None  # of the answers; None if unknown
+    stated: float | None = None  # the overlap of the answers, if it was read from a file
     official: bool = False
 
     @property
@@ -223,21 +216,13 @@ NO_QUESTION: Final = "no valid question"
 
 @dataclass(frozen=True, slots=True)
 class ResponseScore:
-    """A response, its questions, and its scores.
-
-    Attributes:
-        questions: all questions that were tried, valid or not, in the order of their spans.
-        fallback: relation of the whole response to its knowledge; None if unknown.
-        official: whether to use the rules of the released code.
-        spans: number of informative spans.
-        baselines: available baseline scores, by name.
-    """
+    """A response, its questions, and its scores; `official` follows the released code."""
 
     response: Response
-    questions: tuple[Question, ...]
-    fallback: Entailment | None = None
+    questions: tuple[Question, ...]  # all that were tried, in the order of their spans
+    fallback: Entailment | None = None  # of the whole response; None if unknown
     official: bool = False
-    spans: int = 0
+    spans: int = 0  # number of informative spans
     baselines: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -167,14 +167,7 @@ def _by_engine(
 
 
 class _Row:
-    """The scores of an engine.
-
-    Attributes:
-        engine: specification of the engine.
-        report: the summary of the scores.
-        seconds: median time per answer; None if unknown.
-        failed: number of questions without an answer.
-    """
+    """The scores of an engine, with its median time per answer and its number of failures."""
 
     def __init__(self, engine: str, answers: Mapping[str, DocsAnswer], asked: QuestionSet) -> None:
         from semqa.metrics.docqa import DocsPrediction, DocsReport
