@@ -95,10 +95,7 @@ def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_fro
 def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
     judge = judge_of()
     (check,) = check_answers(
-        [
-            CheckInput("Who?", parse("He sang. By [ 7 Bing ]. Also [0].")),
-        ],
-        judge,
+        [CheckInput("Who?", parse("He sang. By [ 7 Bing ]. Also [0]."))], judge
     )
     assert judge.asked == []
     assert [(each.support, each.reason) for each in check.sentences] == [

@@ -28,10 +28,7 @@ def toy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ratings(tmp_path: Path) -> Path:
-    answers = {
-        "two-step": ["yyy", "nnn", "uuu", "yyn"],
-        "one-step": ["yyy", "yyy", "yyn", "fff"],
-    }
+    answers = {"two-step": ["yyy", "nnn", "uuu", "yyn"], "one-step": ["yyy", "yyy", "yyn", "fff"]}
     lines = [
         rating
         for design, outputs in answers.items()

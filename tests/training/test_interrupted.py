@@ -78,10 +78,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(
 
 
 def test_divergence_is_reported_each_time(
-    folder: Path,
-    tmp_path: Path,
-    questions: list[Question],
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, tmp_path: Path, questions: list[Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NaN is never saved."""
     out, wanted = tmp_path / "out", options(folder, "t5", **BRIEF)

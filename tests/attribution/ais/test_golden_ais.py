@@ -15,10 +15,7 @@ from semqa.attribution.ais.rates import (
     compare_systems,
     system_rates,
 )
-from semqa.attribution.ais.released import (
-    ReleasedFile,
-    read_released,
-)
+from semqa.attribution.ais.released import ReleasedFile, read_released
 
 TASKS = ("qrecc", "wow")
 

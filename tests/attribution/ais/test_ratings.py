@@ -15,11 +15,7 @@ from semqa.attribution.ais.rates import (
     compare_systems,
     system_rates,
 )
-from semqa.attribution.ais.ratings import (
-    Rating,
-    consensus,
-    read_ratings,
-)
+from semqa.attribution.ais.ratings import Rating, consensus, read_ratings
 from semqa.errors import InputError
 from tests.attribution.ais.makers import said, verdicts, write_ratings
 
@@ -81,12 +77,7 @@ def test_files_keep_everything_and_leave_out_what_is_empty(tmp_path: Path) -> No
     write_ratings(tmp_path / "r.jsonl", ratings)
     assert read_ratings(tmp_path / "r.jsonl") == ratings
     lines = (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(lines[1]) == {
-        "item": "1",
-        "system": "m",
-        "annotator": "a0",
-        "flagged": True,
-    }
+    assert json.loads(lines[1]) == {"item": "1", "system": "m", "annotator": "a0", "flagged": True}
     write_ratings(tmp_path / "again.jsonl", read_ratings(tmp_path / "r.jsonl"))
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "r.jsonl").read_bytes()
 
@@ -102,10 +93,7 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([BASE | {"attributable_level": 6}], "r.jsonl:1: attributable_level must"),
         ([BASE | {"justification": 3}], "justification must be a string"),
         ([{"item": "1"}], "system is missing"),
-        (
-            [BASE | {"attributable": True}],
-            "r.jsonl:1: Attributable must be true or false if",
-        ),
+        ([BASE | {"attributable": True}], "r.jsonl:1: Attributable must be true or false if"),
         (
             [BASE, BASE | {"system": "n"}, BASE | {"interpretable": True, "attributable": True}],
             'r.jsonl:3: "a" already rated',

@@ -134,19 +134,10 @@ def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            released_csv([{}, {"INT": "maybe"}]),
-            "ann_toy.csv:3: INT must",
-        ),
+        (released_csv([{}, {"INT": "maybe"}]), "ann_toy.csv:3: INT must"),
         (released_csv([{"Flagged": "2"}]), "ann_toy.csv:2: Flagged must"),
-        (
-            released_csv([{"# agree (INT)": "all"}]),
-            "ann_toy.csv:2: # agree",
-        ),
-        (
-            released_csv([{"output": "a\nb"}, {"model-name": " "}]),
-            "ann_toy.csv:4: model-name is",
-        ),
+        (released_csv([{"# agree (INT)": "all"}]), "ann_toy.csv:2: # agree"),
+        (released_csv([{"output": "a\nb"}, {"model-name": " "}]), "ann_toy.csv:4: model-name is"),
         (
             released_csv([{}], header=[name for name in COLUMNS if name != "INT"] + ["x"]),
             "ann_toy.csv: The column",

@@ -93,10 +93,7 @@ def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
     ]
     examples, skipped = map_examples(write(tmp_path / "d.jsonl", rows), "nli")
     assert len(examples) == 1
-    assert skipped == {
-        "no agreed label": 3,
-        "no label corresponds to notentailment": 1,
-    }
+    assert skipped == {"no agreed label": 3, "no label corresponds to notentailment": 1}
 
 
 def test_spellings_of_one_s_own(tmp_path: Path) -> None:

@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.attrscore.examples import (
-    FAMILIES,
-    official_label,
-    parse_label,
-)
+from semqa.attribution.attrscore.examples import FAMILIES, official_label, parse_label
 from semqa.attribution.attrscore.scores import official_scores, score_labels
 
 RELEASED = {

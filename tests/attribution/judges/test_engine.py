@@ -34,11 +34,7 @@ class Scripted:
         raise NotImplementedError
 
     def complete(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_new_tokens: int = 256,
-        sample: bool = False,
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
         self.prompts += prompts
         return [self.replies.pop(0) for _ in prompts]

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.attribution.judges import (
-    Pair,
-    Reading,
-)
+from semqa.attribution.judges import Pair, Reading
 from semqa.attribution.judges.lexical import LexicalJudge
 
 PREMISE = (

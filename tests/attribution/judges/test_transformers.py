@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.judges import (
-    Pair,
-    Reading,
-    create_judge,
-)
+from semqa.attribution.judges import Pair, Reading, create_judge
 from semqa.attribution.judges.models import pad_batch
 from semqa.errors import InputError
 from tests.judge_models import save_classifier

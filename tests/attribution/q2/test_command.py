@@ -60,11 +60,7 @@ def test_measures_are_correlated_with_ratings(semqa: Command) -> None:
     rated = ("meta", "rated.jsonl", "--baseline", "words")
     (found,) = semqa(*rated, "--json").json["ratings"].values()  # F1 of words: 1, 0.5, 0
     # By hand: sums of squares 1/2 and 14/27, of products 1/2.
-    assert found == {
-        "n": 3,
-        "pearson": pytest.approx(0.5 / (0.5 * 14 / 27) ** 0.5),
-        "spearman": 1,
-    }
+    assert found == {"n": 3, "pearson": pytest.approx(0.5 / (0.5 * 14 / 27) ** 0.5), "spearman": 1}
     assert "human ratings" in semqa(*rated).out
     record = semqa("rated.jsonl", "--baseline", "words", "-o", "record.json")
     assert record.code == 0, record.err

@@ -14,12 +14,7 @@ import pytest
 from semqa.attribution.q2 import Response, summarise
 from semqa.attribution.q2.baselines import Overlap, baseline_scores
 from semqa.attribution.q2.measure import compare_answers
-from semqa.attribution.q2.meta import (
-    INCONSISTENT,
-    annotation_counts,
-    contexts_of,
-    system_level,
-)
+from semqa.attribution.q2.meta import INCONSISTENT, annotation_counts, contexts_of, system_level
 from semqa.attribution.q2.reading import read_responses, scores_of_steps
 from semqa.attribution.q2.responses import clean_officially, overlap_of_answers
 from semqa.data.jsonl import Row
@@ -179,9 +174,7 @@ def test_answers_are_aggregated_as_in_the_released_code(golden: dict[str, Any]) 
     assert ("some knowledge", "hi there") in judge.asked
 
 
-def test_default_differs_from_the_released_code_where_that_is_said(
-    golden: dict[str, Any],
-) -> None:
+def test_default_differs_from_the_released_code_where_that_is_said(golden: dict[str, Any]) -> None:
     rows = [
         Row(f"steps.csv:{line}", {name: str(value) for name, value in row.items()})
         for line, row in enumerate(golden["aggregation_case"]["rows"], start=2)

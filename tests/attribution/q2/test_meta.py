@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.q2 import Response
-from semqa.attribution.q2.meta import (
-    response_level,
-    system_level,
-    three_way,
-)
+from semqa.attribution.q2.meta import response_level, system_level, three_way
 
 
 def judged(

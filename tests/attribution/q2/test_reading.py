@@ -132,10 +132,7 @@ def test_one_context_a_row_for_any_systems(write: Write) -> None:
         ("a,b\n1,2\n", r"file\.csv: There is"),
         ("response,b\n1,2\n", r"file\.csv:2: knowledge is missing"),
         ("response,knowledge\nr, \n", r"file\.csv:2: knowledge is"),
-        (
-            "response,knowledge,label\nr,k,2\n",
-            r"file\.csv:2: label must",
-        ),
+        ("response,knowledge,label\nr,k,2\n", r"file\.csv:2: label must"),
         ("response,knowledge,id\nr,k,x\nr,k,x\n", r"file\.csv:3: The id"),
     ],
 )

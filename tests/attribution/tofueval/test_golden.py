@@ -67,9 +67,7 @@ def chosen(sentences: list[AnnotatedSentence], group: str) -> list[AnnotatedSent
 
 
 def test_error_rates(
-    five: list[AnnotatedSentence],
-    categories: dict[str, dict[str, str]],
-    golden: dict[str, Any],
+    five: list[AnnotatedSentence], categories: dict[str, dict[str, str]], golden: dict[str, Any]
 ) -> None:
     rates = {rate[:5]: rate for rate in error_rates(five, categories)}
     compared = 0
@@ -169,9 +167,7 @@ def check_cell(found: dict[str, Any], expected: dict[str, float]) -> None:
 
 
 def test_evaluators(
-    five: list[AnnotatedSentence],
-    categories: dict[str, dict[str, str]],
-    golden: dict[str, Any],
+    five: list[AnnotatedSentence], categories: dict[str, dict[str, str]], golden: dict[str, Any]
 ) -> None:
     rows = [s for s in five if s.split == "test"]
     expected = golden["meta_evaluation"]["five_models_test"]

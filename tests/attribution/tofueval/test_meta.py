@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey
-from semqa.attribution.tofueval.meta import (
-    ALL,
-    Evaluator,
-    Prediction,
-    Run,
-    compare,
-    evaluate,
-    tune,
-)
+from semqa.attribution.tofueval.meta import ALL, Evaluator, Prediction, Run, compare, evaluate, tune
 from semqa.errors import InputError
 
 KEY = SummaryKey("a", "d1", "Rent", "m")
