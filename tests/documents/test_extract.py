@@ -164,7 +164,7 @@ def test_questions_of_a_page_stand_before_their_answers() -> None:
     text = extract("a.html", page.encode()).text
     assert text == (
         "Is it open?\nYes.\n\nDaily.\n\nMore\n\nThe rest.\n\n"
-        "Is it far?\nIt is by the sea.\nNot so far at all.\n\nOslo\nA city.\n\n### Is it deep?\n\nVery.\n\n"
+        "Is it far?\nIt is by the sea.\nNot so far at all.\n\nOslo: A city.\n\n### Is it deep?\n\nVery.\n\n"
         "Is it old?\nNo."
     )
     structure = read_structure(text)
@@ -1043,6 +1043,31 @@ def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
     assert lines.index("| Screws | 3.00 |") == lines.index("| Nuts | 1.90 |") + 4
 
 
+def test_a_single_row_on_the_next_page_is_a_row_only_below_its_table() -> None:
+    above = "\n".join(
+        [
+            grid([70, 170, 270], [700, 680, 660]),
+            *placed([["Item", "Price"], ["Bolts", "2.10"]], [686, 666]),
+        ]
+    )
+    below = "\n".join([grid([70, 170, 270], [700, 680]), *placed([["Nuts", "1.90"]], [686])])
+    pages = [makers.stream(each.encode()) for each in (above, below)]
+    assert "| Item | Price |\n| --- | --- |\n| Nuts | 1.90 |" in (
+        extract("r.pdf", makers.pdf_contents(pages)).text
+    )
+    assert "|" not in extract("r.pdf", makers.pdf_contents(pages[1:])).text
+
+
+def test_tables_one_below_the_other_stay_apart() -> None:
+    text = drawn_pdf(
+        grid([70, 170, 270], [700, 680, 660]),
+        *placed([["Rating", "Meaning"], ["3", "urgent"]], [686, 666]),
+        grid([70, 140, 270], [650, 630, 610]),
+        *placed([["Roof", "1"], ["Floor", "3"]], [636, 616]),
+    )
+    assert "| 3 | urgent |\n\n| Roof | 1 |\n| --- | --- |" in text
+
+
 def test_a_note_of_a_word_document_stands_below_its_mark() -> None:
     mark = '<w:r><w:footnoteReference w:id="2"/></w:r>'
     body = makers.paragraph("Pay goes on.", mark) + makers.paragraph("Trains are paid.")
@@ -1400,7 +1425,7 @@ def test_a_term_with_a_text_below_it_is_a_heading() -> None:
     text = "The guarantee goes with the device, whoever owns it."
     page = f"<dl><dt>I bought it used<dd>{text}<dt>Weight<dd>3 kg</dl>"
     assert extract("a.html", page.encode()).text == (
-        f"###### I bought it used\n\n{text}\n\nWeight\n3 kg"
+        f"###### I bought it used\n\n{text}\n\nWeight: 3 kg"
     )
     short = f"<dl><dt>Eel<dd>{text}<dt>Trout<dd>{text}<dt>Fish of all other kinds<dd>{text}</dl>"
     assert "#" not in extract("a.html", short.encode()).text

@@ -103,8 +103,13 @@ class Table:
 
     @property
     def is_grid(self) -> bool:
-        """Whether there are at least two columns and two rows, and not too many."""
-        return len(self._xs) > 2 and len(self._ys) > 2 and len(self._xs) * len(self._ys) < MAX_CELLS
+        """Whether there are at least two columns and a row, and not too many."""
+        return len(self._xs) > 2 and len(self._ys) > 1 and len(self._xs) * len(self._ys) < MAX_CELLS
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are at least two rows."""
+        return len(self._ys) > 2
 
     def has(self, x: float, y: float) -> bool:
         """Whether a place is in the table."""
@@ -166,7 +171,7 @@ class Table:
             # Its columns are parted by colour.
             texts[0] = [" ".join(self._first[c].split()) for c in range(count)]
             roots = [[(0, c) for c in range(count)], *roots[1:]]
-        elif len(set(roots[0])) == 1 and roots[0][0] not in roots[1]:
+        elif len(roots) > 1 and len(set(roots[0])) == 1 and roots[0][0] not in roots[1]:
             caption, roots, texts = texts[0][0], roots[1:], texts[1:]
         if 1 < len(set(roots[0])) < count and len(roots) > 2 and len(set(roots[1])) == count:
             upper = [self._text(root) for root in roots[0]]
@@ -325,8 +330,13 @@ def turn_of(page: Any) -> Turn:
     return turns.get(page.get_rotation(), lambda x, y: (x, y))
 
 
-def drawings(page: Any, pdfium: Any, turn: Turn) -> tuple[list[Table], list[Box], list[Box]]:
-    """Return the tables, the bullets and the horizontal rules that are drawn on a page."""
+def drawings(
+    page: Any, pdfium: Any, turn: Turn, before: Table | None
+) -> tuple[list[Table], list[Box], list[Box]]:
+    """Return the tables, the bullets and the horizontal rules that are drawn on a page.
+
+    A single row is one that the table at the end of the page `before` lacks.
+    """
     across: list[Box] = []
     upright: list[Box] = []
     bullets: list[Box] = []
@@ -344,7 +354,12 @@ def drawings(page: Any, pdfium: Any, turn: Turn) -> tuple[list[Table], list[Box]
                 across.append(box)
             elif width <= _THICK < height:
                 upright.append(box)
-    return [table for table in _tables(across, upright) if table.is_grid], bullets, across
+    tables = [
+        table
+        for table in _tables(across, upright)
+        if table.is_grid and (table.has_rows or (before is not None and table.goes_on(before)))
+    ]
+    return tables, bullets, across
 
 
 def filled(page: Any, pdfium: Any, turn: Turn) -> Iterator[tuple[Box, str]]:

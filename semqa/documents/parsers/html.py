@@ -372,6 +372,10 @@ class _Text:
             self._break(1 if before is not None and before.tag == "dt" else 2)
         elif tag == "br" and self._breaks:
             self._break(2)
+        elif tag == "dd" and _is_value(element):
+            self._parts.append(":")
+            self._breaks, self._blank = 0, True
+            self._tight.append(True)
         else:
             self._break(_breaks(element, tag))
             before = element.getprevious()
@@ -593,6 +597,19 @@ def _is_section_title(element: Any, tag: str) -> bool:
         words = sorted(len("".join(term.itertext()).split()) for term in terms)
         return below.tag == "dd" and words[len(words) // 2] >= _TERM_WORDS
     return tag == "button" or not "".join(element.itertext()).rstrip().endswith(("?", "？"))
+
+
+def _is_value(element: Any) -> bool:
+    """Whether a ``dd`` is the only paragraph below a term, as in "Weight", "3 kg"."""
+    term, after = element.getprevious(), element.getnext()
+    return (
+        term is not None
+        and term.tag == "dt"
+        and (after is None or after.tag != "dd")
+        and not _is_section_title(term, "dt")
+        and "".join(term.itertext()).rstrip()[-1:].isalnum()
+        and next(element.iterdescendants(*_BREAKS), None) is None
+    )
 
 
 def _grid(element: Any) -> list[list[Any]]:

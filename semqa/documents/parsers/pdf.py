@@ -189,7 +189,7 @@ def _pages(document: Any, pdfium: Any, name: str, limits: Limits) -> list[str]:
             )
         turn = turn_of(page)
         fields = filled(page, pdfium, turn)
-        found = page_lines(text, pdfium, turn, *drawings(page, pdfium, turn), fields)
+        found = page_lines(text, pdfium, turn, *drawings(page, pdfium, turn, last), fields)
         pages.append([line for each in found for line in _lines(each, found, last)])
         last = _last_table(found)
         text.close()
@@ -216,6 +216,8 @@ def _lines(
         for line in table_lines(rows, headless=True)[2:]:
             yield Line(line.translate(LIGATURES), is_row=True)
         return
+    if isinstance(above, Table):
+        yield Line("")
     if caption:
         yield Line(caption, is_row=True)
     elif (

@@ -145,7 +145,7 @@ def page_lines(
             lines.append([])
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
-    headed = [_with_header(table, lines) for table in tables]
+    headed = [_with_header(table, tables, lines) for table in tables]
     tables = [table for table in headed if table.is_grid]
     lines = _with_initials(_with_rest(lines))
     notes = {mark for line in lines if (mark := _mark_of_note(line))}
@@ -172,7 +172,9 @@ def page_lines(
     return found
 
 
-def _with_header(table: Table, lines: Sequence[Sequence[_Letter]]) -> Table:
+def _with_header(
+    table: Table, tables: Sequence[Table], lines: Sequence[Sequence[_Letter]]
+) -> Table:
     """Return a table with its header if that stands above the first rule, or else without that part."""
     first_rule, columns = table.first_rule, range(table.width)
     if first_rule is not None:
@@ -183,6 +185,8 @@ def _with_header(table: Table, lines: Sequence[Sequence[_Letter]]) -> Table:
         cells, shown = _cells(line), _shown(line)
         above = shown[0].place - table.box.top if shown else 0.0
         if len(cells) > 1 and 0 < above < shown[0].size:
+            if any(each.has(shown[0].left, shown[0].place) for each in tables):
+                continue
             places = [{table.column(each.left), table.column(each.right)} for each in cells]
             if places in ([{i} for i in columns], [{i} for i in columns[1:]]):
                 return table.with_top(shown[0].place + shown[0].size / 2)

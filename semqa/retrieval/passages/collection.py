@@ -42,7 +42,7 @@ from semqa.retrieval.passages.store import (
 if TYPE_CHECKING:
     from semqa.retrieval.passages.library import Library
 
-RECIPE = "9"
+RECIPE = "10"
 """Version of parsing and splitting. Documents of another version are read again."""
 
 MAX_READ_AHEAD = 500
