@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from semqa.documents.structure import split_sentences
 from semqa.engines.base import Engine, Request
-from semqa.quotes import ABSTENTION, Quote, QuotedAnswer
+from semqa.quotes import ABSTENTION, Quote, QuotedAnswer, Source
 from semqa.quotes.quote import Occurrence
 
 NEAREST = 3
 """Maximum number of quotes to offer instead of an answer."""
 
 
-def abstention() -> QuotedAnswer:
-    """Return the "no answer" reply."""
-    return QuotedAnswer.parse(ABSTENTION, ())
+def abstention(sources: Sequence[Source] = ()) -> QuotedAnswer:
+    """Return the "no answer" reply; the sources are those that were searched."""
+    return QuotedAnswer.parse(ABSTENTION, sources)
 
 
 def attempt(engine: Engine, request: Request) -> QuotedAnswer:
@@ -23,7 +24,7 @@ def attempt(engine: Engine, request: Request) -> QuotedAnswer:
     from semqa.engines.extractive import ExtractiveEngine
 
     if isinstance(engine, ExtractiveEngine):
-        return engine.attempt(*request) or abstention()
+        return engine.attempt(*request) or abstention(request.sources)
     return engine.answer(*request)
 
 

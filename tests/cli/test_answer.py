@@ -41,6 +41,10 @@ def test_unanswerable_questions_get_an_abstention(semqa: Command, output_format:
     assert lost.code == 0
     assert "The sources do not answer this question." in lost.out
     assert "nearest" in lost.out + lost.err
+    if output_format == "json":
+        record = json.loads(lost.out)
+        numbers = {source["number"] for source in record["sources"]}
+        assert {quote["source"] for quote in record["nearest"]} <= numbers
     right = semqa("answer", QUESTION, *given)
     assert "nearest" not in right.out + right.err
 
