@@ -109,7 +109,7 @@ def _run(folder: Path, *commands: Sequence[str | Path]) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "tests.real.together", folder],
         input=json.dumps([[*map(str, args)] for args in commands]),
-        # vLLM starts sooner without a process of its own; `serve` gives it one, as usual.
+        # On a CPU, the engine's process then runs the model itself and starts sooner.
         env=_environment(folder) | {"PYTHONPATH": str(ROOT), "VLLM_ENABLE_V1_MULTIPROCESSING": "0"},
         capture_output=True,
         encoding="utf-8",
