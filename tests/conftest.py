@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer.main
 import typer.testing
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from tests.effort import effort
@@ -53,19 +54,20 @@ settings.load_profile("semqa")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while modules are imported, and none of what they leave: it stays, and is a lot."""
+    """Collect no garbage while modules are imported, nor what they leave before the process ends: it is a lot."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.enable()
-        gc.collect()
         gc.freeze()
+        atexit.register(gc.unfreeze)
+        gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    """Give back to the collector what it passed over."""
-    gc.unfreeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests only in the package, not in the files of tests, which have none."""
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
 
 
 @pytest.fixture(scope="session", autouse=True)
