@@ -51,8 +51,10 @@ def nodes() -> Iterator[Nodes]:
                 head_node_args={
                     "num_cpus": 1,
                     "include_dashboard": False,
+                    "include_log_monitor": False,  # these two are processes that no test needs
+                    "no_monitor": True,
                     "_system_config": {
-                        "health_check_period_ms": 1_000,
+                        "health_check_period_ms": 300,
                         "health_check_timeout_ms": 5_000,
                         "health_check_failure_threshold": 3,
                     },

@@ -56,7 +56,7 @@ def answers_by(plan: SlowPlan) -> dict[int, list[str]]:
 def test_a_run_ends_as_in_one_process(
     nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
 ) -> None:
-    made = plan()
+    made = plan(seconds=0.01)
     progress: list[Progress] = []
     run(made, tmp_path / "ray", progress.append, workers=nodes.workers)
     assert record_of(tmp_path / "ray") == record_of(expected)
@@ -70,15 +70,21 @@ def test_a_run_ends_as_in_one_process(
     assert machine["distributed"]["workers"] == 2
 
 
-def test_a_killed_worker_changes_nothing(
+def test_dead_workers_change_nothing_but_a_deadly_example(
     nodes: Nodes,
     plan: Callable[..., SlowPlan],
     expected: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """One worker is killed while it answers, others die each time that they are asked one question."""
     monkeypatch.setattr("semqa.distributed.workers.GROUPS", 2)
-    made = plan(seconds=0.02, stuck="who sang in town 3?")
+    made = plan(
+        seconds=0.0,
+        stuck="who sang in town 3?",
+        deadly="who sang in town 7?",
+        hopeless="who sang in town 30?",
+    )
     killed: list[int] = []
 
     def kill(_: Progress) -> None:
@@ -87,29 +93,20 @@ def test_a_killed_worker_changes_nothing(
             killed.append(int(number))
             os.kill(killed[0], signal.SIGKILL)
 
-    run(made, tmp_path / "ray", kill, workers=nodes.workers)
-    assert record_of(tmp_path / "ray") == record_of(expected)
+    results: Any = run(made, tmp_path / "ray", kill, workers=nodes.workers)
     asked = answers_by(made)
     assert "who sang in town 3?" in asked[killed[0]]
     again = [who for who, questions in asked.items() if "who sang in town 3?" in questions]
     assert len(again) == 2
-
-
-def test_a_deadly_example_fails_alone(
-    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
-) -> None:
-    made = plan(deadly="who sang in town 7?", hopeless="who sang in town 30?", seconds=0.0)
-    results: Any = run(made, tmp_path / "ray", workers=nodes.workers)
     assert (results["answered"], results["failed"]) == (QUESTIONS - 2, 2)
     errors = {each["id"]: each["error"] for each in results["failures"]}
     assert errors["q7"].startswith("The worker died in each of 3 tries")
     assert errors["q30"] == "the question: got no hope, expected some; ask another"
     rows, others = record_of(tmp_path / "ray")[1], record_of(expected)[1]
     assert [n for n in range(QUESTIONS) if rows[n] != others[n]] == [7, 30]
-    assert [json.loads(row)["id"] for row in
-            (tmp_path / "ray/examples.jsonl").read_text("utf-8").splitlines()] == [
+    assert [json.loads(row)["id"] for row in record_rows(tmp_path / "ray")] == [
         f"q{n}" for n in range(QUESTIONS)
-    ]  # fmt: skip
+    ]
 
 
 def test_what_fails_from_outside_ends_the_run_and_is_tried_again(
@@ -188,7 +185,7 @@ def test_a_killed_node_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("semqa.distributed.workers.GROUPS", 2)
-    made = plan(seconds=0.1)
+    made = plan(seconds=0.05)
     doomed = nodes.cluster.worker_nodes.copy().pop()
 
     def kill(progress: Progress) -> None:
