@@ -163,11 +163,7 @@ class Plan:
         ]
 
     def identity(self, prompts: PromptBuilder | None = None) -> dict[str, object]:
-        """Return what must match to resume a run, as a JSON-ready object.
-
-        Args:
-            prompts: result of `create_prompts`.
-        """
+        """Return what must match to resume a run, as a JSON-ready object."""
         identity: dict[str, object] = {
             "task": "quotesum",
             "engine": self.engine,

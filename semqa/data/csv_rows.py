@@ -30,7 +30,6 @@ class CsvRecord:
     """A record.
 
     Attributes:
-        cells: the values of the cells.
         where: ``file:line`` of the first line, for messages.
         raw: the characters that it was read from, including the line end and preceding blank
             lines; empty for a new record.
@@ -46,10 +45,7 @@ class CsvFile:
     """A CSV file with a header.
 
     Attributes:
-        name: the file's name, for messages.
-        header: the column names.
         records: the records, each with as many cells as the header.
-        header_raw: the characters of the header line.
         marked: whether the file begins with a byte order mark.
         tail: blank lines at the end.
     """

@@ -45,8 +45,6 @@ class Pin:
     Attributes:
         algorithm: ``sha256`` of the content, or ``git-blob``, git's object id of the content (SHA-1
             of ``blob <size>``, a NUL byte and the content).
-        digest: the digest in hex.
-        size: the size in bytes, if known.
     """
 
     algorithm: Literal["sha256", "git-blob"]

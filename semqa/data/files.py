@@ -332,9 +332,6 @@ def folder_digest(folder: Path) -> str:
 
     Large files are sampled, so that a model of several gigabytes takes seconds. Hidden files and
     Markdown are ignored, because they change without the model.
-
-    Args:
-        folder: the folder; it is searched recursively and links are followed.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):

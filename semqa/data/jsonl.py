@@ -47,7 +47,6 @@ class Line:
 
     Attributes:
         where: ``file:line``, for messages; lines count from 1.
-        raw: the bytes, including the line end.
         offset: offset of the line in the file, in bytes.
     """
 
@@ -62,7 +61,6 @@ class Row:
 
     Attributes:
         where: ``file:line`` or ``file: item``, for messages.
-        fields: the decoded object.
     """
 
     where: str

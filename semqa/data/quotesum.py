@@ -51,7 +51,6 @@ class Reference:
 
     Attributes:
         text: the answer with marks (column ``summary``).
-        unique_id: the id of the row.
         short_answers: the short answers that the text covers, as marks (``[ 1 x ] [ 2 y ]``).
         source_answers: the short answer of source *k* at *k* - 1 (``short_ans_k``), or "".
         disambiguation: the row's ``disambig_questions``, as released.
@@ -340,8 +339,6 @@ def match_predictions(
     """Return the prediction for each question, in the order of the questions.
 
     Args:
-        questions: the questions.
-        predictions: predictions by qid.
         allow_missing: whether to count a missing prediction as an empty answer.
         name: the name of the file, for errors.
 

@@ -44,7 +44,6 @@ class State(NamedTuple):
 
     Attributes:
         fields: private; see `semqa.decoding.automaton.memory`.
-        used: the quotes so far.
     """
 
     fields: tuple[int, ...]

@@ -122,7 +122,6 @@ class Vocabulary:
         blob: uint8, the bytes of all tokens joined.
         offsets: int64[size + 1]; token t is ``blob[offsets[t]:offsets[t + 1]]``, empty for special
             tokens, end tokens and padding.
-        trie: the non-empty tokens.
 
     Example:
         >>> vocabulary = Vocabulary.from_tokens([b"", b"[ ", b"1", b" ]"], eos_ids=[0])

@@ -256,7 +256,6 @@ class WorkerResources(NamedTuple):
     """Resources of one worker.
 
     Attributes:
-        num_cpus: number of CPUs.
         num_gpus: number of GPUs, all on one node.
         loads_model: whether the worker loads a model. If so, a node runs only one without GPUs.
     """

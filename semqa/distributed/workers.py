@@ -208,7 +208,6 @@ class Job(NamedTuple):
     """Data shared by all tasks of a run.
 
     Attributes:
-        plan: the plan of the run.
         prompts: the parts of the prompt builder without its selector; None without a model.
         versions: of code and model in the process that started the run, from `Plan.versions`.
     """

@@ -113,7 +113,6 @@ class HarnessSettings:
             ``zero-shot``.
         exemplars: exemplar selection (see `semqa.retrieval.create_selector`); by default ``knn``.
         train: QuoteSum file with exemplars; by default the cached ``train`` split.
-        encoder: encoder for the exemplar selection.
         canonical: parse answers with `QuotedAnswer.parse`, which accepts ``[1 span]``, and score
             the result, like ``semqa bench``. Otherwise score the text as it is, like ``semqa
             score``.

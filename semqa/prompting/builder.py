@@ -76,9 +76,7 @@ class PromptBuilder:
     answer influences a model most. Dropping others does not change the order.
 
     Args:
-        template: a template, its name, or the path of a file.
         exemplars: chooses exemplars, or None.
-        shots: number of exemplars.
         form: messages or one text. A `Prompt` has both; ``auto`` leaves the choice to the engine.
 
     Raises:
@@ -126,7 +124,6 @@ class PromptBuilder:
         """Build the prompt for a question, with as many exemplars as fit.
 
         Args:
-            question: the question.
             sources: the passages; source *k* is ``sources[k - 1]``. Blank sources are left out; the
                 others keep their numbers.
             history: earlier exchanges of the conversation, oldest first. The last few are shown, if

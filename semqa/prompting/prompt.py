@@ -71,11 +71,7 @@ class Prompt:
         stop: stop strings for the completion form, such as the label of the next question.
         answers: the format of answers. The copy constraint works with ``quotes`` only.
         exemplars: the exemplars in the order of the prompt, the most similar one last.
-        template: name of the template.
-        version: version of the template.
-        sha256: digest of the template.
         dropped: number of chosen exemplars that did not fit.
-        history: the earlier exchanges in the prompt.
         sources: the sources that the prompt shows, perhaps in excerpts.
     """
 

@@ -136,10 +136,7 @@ class Template:
     Attributes:
         name: the name in the header, or the file's name.
         version: digits, letters and dots; may be empty.
-        answers: the format of answers.
-        stop: stop strings for the completion form.
         raw: the content of the file, with the digest `sha256`.
-        where: the file, for error messages.
     """
 
     name: str

@@ -21,7 +21,6 @@ class Part(NamedTuple):
     Attributes:
         source: source number of a quote; None for free text.
         status: verification status of a quote; empty for free text.
-        why: explanation of the status.
         by: in a source, signs of the answers that quote this part.
     """
 
@@ -89,9 +88,6 @@ def make_examples(runs: Sequence[FinishedRun], most: int) -> tuple[list[Example]
     """Return the questions on which runs differ most in SEMQA, and the number of all questions.
 
     Ties are in the order of the data.
-
-    Args:
-        most: maximum number of questions to return.
     """
     questions: dict[tuple[str, str], Question] = {}
     rows: dict[tuple[str, str], list[tuple[FinishedRun, int]]] = {}

@@ -43,7 +43,6 @@ class CopyConstraintProcessor(_V1Interface, _V2Interface):  # type: ignore[misc]
     sources are not constrained. See ``docs/vllm.md``.
 
     Args:
-        vllm_config: the engine's configuration.
         given: the state of all requests (Model Runner V2) or the device (V1).
     """
 

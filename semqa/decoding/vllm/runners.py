@@ -21,7 +21,6 @@ class _Row:
     """An answer in the batch.
 
     Attributes:
-        slot: the slot of its state.
         prompt: the number of prompt tokens; None if unknown.
         written: vLLM's growing list of output tokens; -1 is a token that is not known yet.
         taken: how many of them the state has seen.

@@ -198,11 +198,9 @@ class ModelFiles:
     """The files of a model in a folder or on the Hub, and how transformers loads them.
 
     Attributes:
-        name: as the user typed it.
         folder: None if the model is on the Hub.
         revision: branch, tag or commit on the Hub.
         on_disk_only: whether the Hub is unavailable and the model is in the cache.
-        trust_remote_code: run code from the model's repository.
     """
 
     name: str

@@ -36,7 +36,6 @@ class Output(NamedTuple):
         tokens: all output tokens or, in a stream, the new ones.
         ended: ``stop`` or ``length`` once the output is complete, else None.
         prompt_ids: the prompt tokens that have scores, if scores were requested.
-        prompt_scores: the log-probabilities of `prompt_ids`.
     """
 
     tokens: list[int]

@@ -64,7 +64,6 @@ def quotesum(
     Args:
         data: QuoteSum file; see `HarnessSettings` for this and the other arguments.
         split: cached split to use without a data file.
-        prompt: name or path of a template.
         form: ``chat``, or ``completion`` for a single user turn with the whole prompt.
         canonical: also accept marks that are not in canonical form.
         all_sources: also score source 8.

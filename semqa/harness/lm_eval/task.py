@@ -255,7 +255,6 @@ def find_budget(
 
     Args:
         arguments: arguments of the model and the task.
-        decoding: generation arguments.
     """
     limits = (int(decoding[name]) for name in _MAX_TOKENS_ARGUMENTS if decoding.get(name))
     answer_tokens = next(limits, 0)
