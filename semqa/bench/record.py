@@ -90,7 +90,7 @@ class Record:
         qid: str,
         question: str,
         answer: QuotedAnswer,
-        scores: ExampleScores | None,
+        scores: ExampleScores,
         seconds: float,
         error: str | None,
         asked: Asked | None = None,
@@ -107,7 +107,7 @@ class Record:
             words=len(answer.plain.split()),
             free_words=sum(len(text.split()) for text in free),
             sources_quoted=len({quote.source for quote in answer.quotes if quote.verified}),
-            scores=shown_scores(scores),
+            scores={name: value for name, value in scores.to_dict().items() if name != "qid"},
             seconds=round(seconds, 6),
             asked=asked,
             spans=[_span(quote) for quote in answer.quotes],
@@ -127,13 +127,6 @@ class Record:
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
         given = asdict(self.asked) if self.asked is not None else {}
         return row | {name: value for name, value in given.items() if value is not None}
-
-
-def shown_scores(scores: ExampleScores | None) -> dict[str, object]:
-    """Return scores as stored in a row."""
-    shown = {} if scores is None else scores.to_dict()
-    shown.pop("qid", None)
-    return shown
 
 
 def _span(quote: Quote) -> dict[str, object]:

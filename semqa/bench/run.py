@@ -143,7 +143,9 @@ def run(
                     engine = create_engine()
                 elif resumed < len(items) and prompts is not None:
                     prompts.prepare([question.question for question in questions])
-                size = _batch_size(engine) if here else plan.batch_size()
+                size = plan.batch_size()
+                if here:
+                    size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
                 groups = _groups(items, size, journal)
                 try:
                     for record in _answers(plan, prompts, groups, engine, workers):
@@ -188,10 +190,6 @@ def _answers(
             yield from answer_items(group, engine)
     elif groups:
         yield from workers.answer(plan, prompts, groups)
-
-
-def _batch_size(engine: Engine | None) -> int:
-    return engine.batch_size if isinstance(engine, GeneratingEngine) else 1
 
 
 def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:

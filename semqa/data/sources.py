@@ -111,15 +111,12 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
-        if _document_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
+        by_name = SUFFIXES.get(Path(path).suffix.lower(), "jsonl") != "jsonl"
+        if by_name and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
             raise InputError(
                 "This file is a document, not JSON. Give it with --source.", where=file.name
             )
         return _json_sources(raw, file.name)
-
-
-def _document_by_name(path: Path | str) -> bool:
-    return SUFFIXES.get(Path(path).suffix.lower(), "jsonl") != "jsonl"
 
 
 def read_piped_sources() -> tuple[Source, ...]:
@@ -192,10 +189,7 @@ class GivenAnswer(NamedTuple):
 
     Attributes:
         key: the ``qid`` or ``id``, or the number in the file.
-        question: the question; may be empty.
         sources: the sources, in the order of their numbers.
-        dropped: the marks that a repair removed.
-        relevance: text and relevance of each quote.
     """
 
     key: str

@@ -67,7 +67,7 @@ def quoting_grammar(
     """
     policy = policy or QuotePolicy()
     # If spans may be cut anywhere, a grammar cannot recognize words.
-    functions = _functions_of(question) if policy.boundary == "word" else frozenset()
+    functions = function_words(language_of(question)) if policy.boundary == "word" else frozenset()
     fields = [
         (number, kept)
         for number, parts in _fields(sources, policy)
@@ -121,10 +121,6 @@ def _has_content(pieces: Sequence[str], functions: frozenset[str]) -> bool:
         for piece in pieces
         for in_word, run in groupby(piece, str.isalnum)
     )
-
-
-def _functions_of(question: str) -> frozenset[str]:
-    return function_words(language_of(question))
 
 
 def _free_words(question: str) -> list[str]:

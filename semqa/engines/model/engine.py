@@ -81,12 +81,7 @@ def build_within(limit: int, build: Callable[[Request], Prompt], request: Reques
     try:
         return build(request)
     except PromptTooLongError as error:
-        return _build_excerpts(limit, build, request, error)
-
-
-def _build_excerpts(
-    limit: int, build: Callable[[Request], Prompt], request: Request, error: PromptTooLongError
-) -> Prompt:
+        too_long = error
     from semqa.engines.model.excerpts import LEAST, Excerpts
 
     excerpts = Excerpts(request)
@@ -104,7 +99,7 @@ def _build_excerpts(
         # Exemplars are worth more than the less relevant passages.
         if not prompt.dropped or characters <= limit:
             return prompt
-    raise error
+    raise too_long
 
 
 class LocalEngine(ModelEngine):

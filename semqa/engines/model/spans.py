@@ -111,7 +111,6 @@ class Candidate:
 
     Attributes:
         text: the marks and the text that joins them.
-        plain: the quotes without marks.
         worth: expected F1, from 0 to 1; `plan` adds the model's preference.
         follows: whether it can follow a comma: it begins with a name or in lower case.
     """
@@ -245,17 +244,13 @@ def plan(
     places: Sequence[Place],
     generic: Sequence[Sequence[float]],
     asked: Sequence[Sequence[float]],
-    *,
     max_words: int = DEFAULT_MAX_WORDS,
-    coverage: float = DEFAULT_COVERAGE,
-    weight: float = GAIN,
 ) -> list[Place]:
     """Choose the places of an answer and sort the candidates of each.
 
     Args:
         generic: log-probability of the start of each candidate after the generic question.
         asked: the same after the user's question.
-        weight: weight of the log-probabilities; see `GAIN`.
 
     Returns:
         At least one place, unless there are no places or nothing fits.
@@ -269,13 +264,13 @@ def plan(
     ranked = []
     for place, row in zip(places, gains, strict=True):
         scored = [
-            replace(candidate, worth=candidate.worth + weight * gain)
+            replace(candidate, worth=candidate.worth + GAIN * gain)
             for candidate, gain in zip(place.candidates, row, strict=True)
         ]
         candidates = tuple(sorted(scored, key=lambda candidate: -candidate.worth))
-        strength = place.strength + weight * max(row)
+        strength = place.strength + GAIN * max(row)
         ranked.append(replace(place, strength=strength, candidates=candidates))
-    least = max((place.strength for place in ranked), default=0.0) - coverage
+    least = max((place.strength for place in ranked), default=0.0) - DEFAULT_COVERAGE
     chosen: dict[int, Place] = {}
     quoted: list[str] = []
     words_left = max_words

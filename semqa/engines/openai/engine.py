@@ -177,13 +177,13 @@ class OpenAIEngine(ModelEngine):
         if not requests:
             return []
         capability = self._capability()
+        free = not self.options.constrained
         return [
-            self._task(request, capability)._replace(relevant=self._is_relevant(request))
+            self._task(request, capability)._replace(
+                relevant=free or is_relevant(request, self.options.quote_from)
+            )
             for request in requests
         ]
-
-    def _is_relevant(self, request: Request) -> bool:
-        return not self.options.constrained or is_relevant(request, self.options.quote_from)
 
     def _task(self, request: Request, capability: Capability, limit: int | None = None) -> Task:
         """Return a task whose prompt fits into the endpoint's context and a limit in tokens."""
@@ -192,7 +192,8 @@ class OpenAIEngine(ModelEngine):
             limit = limit or capability.context - answer_budget(capability, self.options)
 
         def build(part: Request) -> Prompt:
-            spelling = Spelling(reserved := _control_tokens(part))
+            reserved = {found for text in _texts(part) for found in _CONTROL.findall(text)}
+            spelling = Spelling(reserved)
 
             def shaped(prompt: Prompt) -> Prompt:
                 points = capability.method == "pointing"
@@ -235,10 +236,6 @@ class OpenAIEngine(ModelEngine):
             written=piece.text if task.method != "off" and piece.text != text else None,
             repairs=repairs or None,
         )
-
-
-def _control_tokens(request: Request) -> set[str]:
-    return {found for text in _texts(request) for found in _CONTROL.findall(text)}
 
 
 def _texts(request: Request) -> list[str]:
