@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from semqa.engines.base import check_request
 from semqa.engines.cancellation import check_cancelled
@@ -118,11 +118,9 @@ class Bm25Engine:
     ) -> QuotedAnswer:
         """Answer one question."""
         check_request(question, sources)
-        candidates = _candidates(sources)
-        scores = self.scores(
-            in_context(question, history), [candidate.text for candidate in candidates]
-        )
-        return _quote_best(candidates, scores, sources)
+        sentences = _sentences(sources)
+        scores = self.scores(in_context(question, history), [*sentences])
+        return _quote_best(sentences, scores, sources)
 
     @staticmethod
     def scores(question: str, sentences: Sequence[str]) -> list[float]:
@@ -179,9 +177,9 @@ class NearestEngine:
             check_cancelled()
             embed = self._cached if len(source.text) <= LONGEST_CACHED else self._embed
             vectors |= embed(source.text)
-        candidates = _candidates(sources)
-        scores = [float(vectors[candidate.text] @ query) for candidate in candidates]
-        return _quote_best(candidates, scores, sources)
+        sentences = _sentences(sources)
+        scores = [float(vectors[sentence] @ query) for sentence in sentences]
+        return _quote_best(sentences, scores, sources)
 
     def _embed(self, text: str) -> dict[str, NDArray[np.float32]]:
         sentences = split_sentences(text)
@@ -225,34 +223,28 @@ def _blocks(text: str) -> list[str]:
     return ["".join(lines) for lines in blocks if lines]
 
 
-class _Candidate(NamedTuple):
-    """A sentence and the number of its source."""
-
-    source: int
-    text: str
-
-
-def _candidates(sources: Sequence[Source]) -> list[_Candidate]:
-    """Return the distinct sentences of all sources."""
+def _sentences(sources: Sequence[Source]) -> dict[str, int]:
+    """Return the distinct sentences of all sources, each with the number of its first source."""
     numbers: dict[str, int] = {}
     for number, source in enumerate(sources, start=1):
         for sentence in split_sentences(source.text):
             numbers.setdefault(sentence, number)
-    return [_Candidate(number, sentence) for sentence, number in numbers.items()]
+    return numbers
 
 
 def _quote_best(
-    candidates: Sequence[_Candidate], scores: Sequence[float], sources: Sequence[Source]
+    sentences: dict[str, int], scores: Sequence[float], sources: Sequence[Source]
 ) -> QuotedAnswer:
-    """Quote the candidates with the highest scores, in source order.
+    """Quote the sentences with the highest scores, in source order.
 
     Square brackets cannot be quoted, so a sentence that contains them is quoted in parts.
     """
+    found = list(sentences.items())
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[:BEST]
     marks = [
-        canonical_mark(candidates[i].source, part.strip())
+        canonical_mark(found[i][1], part.strip())
         for i in sorted(best)
-        for part in re.split(r"[\[\]]", candidates[i].text)
+        for part in re.split(r"[\[\]]", found[i][0])
         if _WORD.search(part)
     ]
     return QuotedAnswer.parse(" ".join(marks), sources)

@@ -140,7 +140,6 @@ class RefusedError(InputError):
     """The endpoint rejected a request.
 
     Attributes:
-        status: the HTTP status.
         detail: the endpoint's own message.
         param: the invalid field, if the endpoint named it.
     """
@@ -201,7 +200,7 @@ class Transport:
                     if "event-stream" in response.headers.get("Content-Type", ""):
                         await self._read_events(response, accumulator)
                     else:
-                        accumulator.add_whole(await self._json(response))
+                        accumulator.add(await self._json(response), event=False)
             except _TransientError:
                 if not accumulator.complete:  # only the token counts may be missing
                     raise

@@ -240,28 +240,9 @@ class StreamAccumulator:
     def _repeated(self) -> str | None:
         return None if self._quotes is None else self._quotes.repeated
 
-    def add(self, value: object) -> None:
-        """Add an event of the stream."""
-        self._add(read_reply(value, chat=self._chat, event=True))
-
-    def add_whole(self, value: object) -> None:
-        """Add a whole reply that was not streamed."""
-        self._add(read_reply(value, chat=self._chat))
-
-    def end(self) -> tuple[Piece, str, Repairs | None, str | None]:
-        """Show the rest; return the model's output, shown text, repairs and repeated quote."""
-        rest = self._text.end()
-        self._written.append(rest)
-        if self._quotes is not None:
-            rest = self._quotes.add(rest) + self._quotes.end(finished=bool(self._finished))
-        if self._repairer is not None:
-            rest = self._repairer.add(rest) + self._repairer.end()
-        self._show_text(rest)
-        piece = Piece("".join(self._written), self._finished, self._usage)
-        repairs = None if self._repairer is None else self._repairer.repairs
-        return piece, "".join(self._joined), repairs, self._repeated
-
-    def _add(self, piece: Piece) -> None:
+    def add(self, value: object, *, event: bool = True) -> None:
+        """Add an event of the stream, or a whole reply that was not streamed."""
+        piece = read_reply(value, chat=self._chat, event=event)
         self._usage = piece.usage or self._usage
         if self._finished is not None:
             return
@@ -275,6 +256,19 @@ class StreamAccumulator:
         self._finished = piece.finished
         if self.done:
             self._finished = True
+
+    def end(self) -> tuple[Piece, str, Repairs | None, str | None]:
+        """Show the rest; return the model's output, shown text, repairs and repeated quote."""
+        rest = self._text.end()
+        self._written.append(rest)
+        if self._quotes is not None:
+            rest = self._quotes.add(rest) + self._quotes.end(finished=bool(self._finished))
+        if self._repairer is not None:
+            rest = self._repairer.add(rest) + self._repairer.end()
+        self._show_text(rest)
+        piece = Piece("".join(self._written), self._finished, self._usage)
+        repairs = None if self._repairer is None else self._repairer.repairs
+        return piece, "".join(self._joined), repairs, self._repeated
 
     def _show_text(self, text: str) -> None:
         if text:
