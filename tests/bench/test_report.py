@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -15,20 +14,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from semqa import Source
 from semqa.bench import Plan, run
-from semqa.bench.report import BenchReport, load_runs, make_report, write_report
+from semqa.bench.report import BenchReport, load_runs, make_report
 from semqa.bench.report.report import to_page
 from semqa.bench.report.table import Cell, Table, figure, to_csv, to_latex, to_markdown
 from semqa.cli.main import app
-from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
+from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.metrics import Example, score
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.scores import quoted_f1
 from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
-from tests.server.browser.conftest import BROWSER, FLAGS
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
 HOSTILE = "</script><img src=x onerror=alert(1)>|`*\\ & {$_%} \u202e\x1b[31m"
@@ -239,64 +236,6 @@ def test_markdown_keeps_to_its_cells() -> None:
     row = next(line for line in text.splitlines() if "12.3" in line)
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
     assert "<img" not in text.replace(r"\<img", "")
-
-
-def hostile_runs(folder: Path) -> Path:
-    data = folder / "hostile.jsonl"
-    reference = Reference("r1", f"By [ 1 {HOSTILE.split('[', maxsplit=1)[0]} ] .", "")
-    source = Source(f"It was {HOSTILE} and more.", title=HOSTILE)
-    write_quotesum(data, [Question("PAQ_1", f"who {HOSTILE}?", (source,), (reference,))])
-    run(Plan(data, "lead-1", name=HOSTILE), folder / "runs" / "a")
-    run(Plan(data, "tail-1", name="=cmd"), folder / "runs" / "b")
-    run(Plan(data, "lead-2", name="n" * 3000), folder / "runs" / "c")
-    return folder / "runs"
-
-
-def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    if BROWSER is None:
-        if os.environ.get("CI"):
-            pytest.fail("needs Chromium or Chrome")
-        pytest.skip("needs Chromium or Chrome: none is installed")
-    folder = hostile_runs(tmp_path)
-    made = make_report(load_runs(folder))
-    path, *_ = write_report(made, tmp_path / "out")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1000, "height": 800})
-        asked: list[str] = []
-        said: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.goto(path.as_uri())
-        assert asked == [path.as_uri()]
-        assert said == []
-        assert page.locator("img").count() == 0
-        assert page.locator("details.example").count() == 1
-        summary = page.locator("summary").first
-        summary.focus()
-        page.keyboard.press("Enter")
-        source = page.locator("details mark").first
-        assert source.is_visible()
-        assert "<img src=x onerror=alert(1)>" in page.locator("details").inner_text()
-        assert page.locator(".dots .dot").count() >= 2
-        page.fill("#find", "no such words")
-        assert not page.locator("details").is_visible()
-        page.fill("#find", "WHO")
-        assert page.locator("details").is_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1000
-        page.set_viewport_size({"width": 380, "height": 800})
-        wide = page.locator("#scores .wide")
-        wide.focus()
-        page.keyboard.press("ArrowRight", delay=50)
-        page.wait_for_function("document.querySelector('#scores .wide').scrollLeft > 0")
-        assert wide.get_attribute("aria-label") == "Scores"
-        bars = page.locator(".track").evaluate_all("all => all.map(e => e.clientWidth)")
-        assert min(bars) > 200
-        assert page.evaluate("document.documentElement.scrollWidth") <= 380
-        browser.close()
 
 
 def test_examples_come_by_how_far_runs_differ(runs: Path) -> None:
