@@ -1,4 +1,4 @@
-"""Settings of the engine: invalid ones are rejected before anything is loaded."""
+"""Settings of the engines with a local model: invalid ones are rejected before anything is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from semqa import InputError
 from semqa.engines import create_engine
 
-REFUSED: list[dict[str, Any]] = [
+TRANSFORMERS: list[dict[str, Any]] = [
     {"dtype": "int3"},
     {"max_new_tokens": 0},
     {"temperature": float("nan")},
@@ -23,12 +23,25 @@ REFUSED: list[dict[str, Any]] = [
     {"boundary": "line"},
     {"quote_from": 5},
 ]
+VLLM: list[dict[str, Any]] = [
+    {"constraint": "maybe"},
+    {"context": 1},
+    {"tensor_parallel_size": 0},
+    {"engine_args": [1]},
+    {"engine_args": {"model": "x"}},
+    {"engine_args": {"max_model_len": 9}},
+    {"engine_args": {"tensor_parallel_size": 2}},
+]
 
 
-@pytest.mark.parametrize("settings", REFUSED, ids=str)
-def test_a_setting_out_of_range_is_rejected(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("engine", "settings"),
+    [*(("transformers", each) for each in TRANSFORMERS), *(("vllm", each) for each in VLLM)],
+    ids=str,
+)
+def test_a_setting_out_of_range_is_rejected(engine: str, settings: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^{next(iter(settings))} "):
-        create_engine("transformers:no/model", settings)
+        create_engine(f"{engine}:no/model", settings)
 
 
 def test_an_unknown_setting_is_rejected_with_a_suggestion() -> None:
