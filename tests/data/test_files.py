@@ -73,7 +73,7 @@ def test_several_processes_open_a_new_database(tmp_path: Path) -> None:
             failures.append(error)
         connection.close()
 
-    for number in range(80):
+    for number in range(40):
         given = (tmp_path / f"{number}.sqlite", threading.Barrier(6))
         threads = [threading.Thread(target=open_at_once, args=given) for _ in range(6)]
         for thread in threads:

@@ -50,7 +50,7 @@ GLUE = (
 )  # fmt: skip
 
 
-@settings(max_examples=effort(120))
+@settings(max_examples=effort(80))
 @given(st.data())
 def test_it_agrees_with_the_language(data: st.DataObject) -> None:
     sources = data.draw(source_lists)
