@@ -191,14 +191,6 @@ def _up_to_end(row: list[int]) -> list[int]:
     return row[: row.index(1) + 1]
 
 
-def test_batching_does_not_change_an_answer() -> None:
-    vocabulary = vocabulary_of("llama-chat")
-    constraints = [CopyConstraint(vocabulary, s, POLICIES["any"]) for _, s in BATCH]
-    together = generate("llama-chat", constraints)
-    alone = generate("llama-chat", constraints[:1])
-    assert _up_to_end(together[0]) == _up_to_end(alone[0])
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("extra", [0, 33])
 def test_only_allowed_scores_are_kept(dtype: torch.dtype, extra: int) -> None:

@@ -34,8 +34,9 @@ def test_cleanup_runs_once_even_without_close() -> None:
 
 
 @pytest.mark.parametrize("interruption", ["by its caller", "when the loop ends"])
-def test_started_cleanup_is_finished(interruption: str) -> None:
+def test_started_cleanup_is_finished(interruption: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A closing task is not cancelled together with the task that started it."""
+    monkeypatch.setattr("semqa.engines.model.background._GRACE_PERIOD", 0.1)
     closed, cancelled = threading.Event(), threading.Event()
 
     async def close() -> None:

@@ -133,6 +133,8 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
         assert len(server.asked) == 1
         assert not {"vllm_xargs", "structured_outputs"} & set(server.asked[0].body)
         assert "".join(streamed(engine, REQUEST)[0]) == FakeVllm().free
+        engine.answer("What is the capital of France?", SOURCES)
+        assert len(server.asked) == 3, "an irrelevant question is sent, too"
 
 
 def test_a_rejected_grammar_falls_back_to_repair() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request
-from semqa.engines.model.excerpts import Excerpts, quotable
+from semqa.engines.model.excerpts import Excerpts
 from semqa.engines.openai import OpenAIEngine
 from semqa.engines.openai.replies import read_context
 from semqa.engines.openai.tasks import estimate_tokens
@@ -146,12 +146,6 @@ def test_an_irrelevant_question_is_not_sent(method: str) -> None:
         assert len(server.asked) == probes
 
 
-def test_without_a_constraint_every_question_is_sent() -> None:
-    with serving(FakeVllm()) as server:
-        engine_for(server, constraint="off").answer("What is the capital of France?", SOURCES)
-        assert len(server.asked) == 1
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -166,12 +160,3 @@ def test_without_a_constraint_every_question_is_sent() -> None:
 )
 def test_a_context_that_is_not_given(value: object) -> None:
     assert read_context(value, "tiny") is None
-
-
-def test_a_grammar_has_only_what_is_verbatim_in_the_source() -> None:
-    source = Source("# Fees\n\nIt is late.\n\n- A tour costs 45 euros.")
-    shown = Source("It is late.\n[…]\nFees of the …\n[…]\n- A tour costs 45 euros.")
-    (left,) = quotable([shown], [source])
-    assert "Fees of the" not in left.text
-    assert "It is late." in left.text
-    assert "A tour costs 45 euros." in left.text
