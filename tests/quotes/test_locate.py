@@ -1,12 +1,13 @@
-"""Which of several occurrences a quote means: the rule against a plain implementation."""
+"""Which of several occurrences a quote means, and the passage most similar to a wrong quote."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
-from semqa.quotes.locate import MAX_OCCURRENCES, Locator
+from semqa.quotes.locate import MAX_OCCURRENCES, Locator, NearestSearch
 from semqa.quotes.quote import FIELDS, Occurrence
 
 
@@ -79,3 +80,28 @@ fields = st.text("ab ", max_size=12)
 @given(spans, st.lists(st.builds(Source, fields, fields), min_size=2, max_size=2))
 def test_fast_equals_naive(given_spans: list[tuple[int, str]], sources: list[Source]) -> None:
     assert Locator(given_spans, sources).places() == naive_places(given_spans, sources)
+
+
+SALES = [
+    Source("Nothing alike, zzz."),
+    Source("Sales rose by 5% in 2014, the report says.", title="Sales"),
+]
+
+
+def test_the_most_similar_passage_is_found() -> None:
+    near = NearestSearch(SALES).find("Sales rose by 6% in 2014")
+    assert near is not None
+    assert (near.source, near.field) == (2, "body")
+    assert SALES[1].text[near.start : near.end] == "Sales rose by 5% in 2014"
+    assert 0.9 < near.similarity < 1
+
+
+def test_the_search_for_similar_passages_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("semqa.quotes.locate.BUDGET", 150)
+    search = NearestSearch(SALES)
+    assert search.find("rose by 6%") is not None
+    assert search.find("rose by 6%") is not None, "a text found before costs nothing"
+    assert not search.exhausted
+    assert search.find("rose by 7%") is not None
+    assert search.find("rose by 8%") is None
+    assert search.exhausted

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION, Quote
 from semqa.quotes.quote import Dropped
-from semqa.quotes.render import to_ansi, to_html, to_markdown
+from semqa.quotes.render import Judged, JudgedSentence, to_ansi, to_html, to_markdown
 from semqa.quotes.render.common import parts, quoted_pieces, safe_text
 from semqa.quotes.repair import repair
 from tests.strategies import answers
@@ -300,15 +300,11 @@ def test_the_joined_parts_are_the_answer(drawn: tuple[str, list[Source]], repair
     assert tuple(part for part in shown if isinstance(part, Dropped)) == answer.dropped
 
 
-def test_terminal_shows_answer_sources_and_outcome() -> None:
+def test_a_terminal_shows_answer_sources_and_outcome() -> None:
     shown = to_ansi(parse("By [1 Bing Crosby]."), color=False)
     assert shown.startswith("By [ 1 Bing Crosby ].\n")
     assert "[1] White Christmas — Bing Crosby sang it in 1943." in shown
-    assert "✓ 1 quote, verified character for character." in shown
     assert "\x1b" not in shown
-
-
-def test_terminal_colours_verified_quotes_only() -> None:
     assert "\x1b[1;32mBing Crosby\x1b[0m" in to_ansi(parse("[1 Bing Crosby]"))
     assert "\x1b[1;31m⟦1 Frank · fabricated⟧\x1b[0m" in to_ansi(parse("[1 Frank]"))
 
@@ -321,6 +317,28 @@ def test_terminal_escapes_control_characters() -> None:
     assert "<U+001B>" in shown
 
 
+def test_judgements_are_shown_apart_and_as_text() -> None:
+    sentences = (
+        JudgedSentence("Bing sang.", "supported", (1, 3)),
+        JudgedSentence(HOSTILE, "not supported", (), "quotes <i>nothing</i> \x1b[2J"),
+        JudgedSentence("Perhaps.", "unclear", (2,)),
+    )
+    judged, answer = Judged("engine:<b>x</b>", sentences), parse("[ 1 Bing ] sang.")
+    assert "\x1b[2J" not in to_ansi(answer, judged=judged)
+    shown = to_ansi(answer, color=False, judged=judged)
+    assert "1 supported, 1 not supported, 1 unclear." in " ".join(shown.split())
+    assert "✓ supported  Bing sang.  [1] [3]" in shown
+    assert "\x1b" not in shown
+    page = to_html(answer, judged=judged)
+    assert not any(tag in page for tag in ("<script>alert", "<b>x</b>", "<i>nothing"))
+    assert '<li class="not-supported"' in page
+    text = to_markdown(answer, judged=judged)
+    assert "<script>" not in text.replace("\\<", "")
+    assert "**bold**" not in text
+    assert "- ? **unclear** Perhaps." in text
+    assert text.index("Judged by") < text.index("[^1]: ")
+
+
 def test_sources_are_shown_below_what_introduces_them() -> None:
     source = Source("| 14 | Curtain | 480 |", "Budget", context="Ann <Lee>\nLine | Item | Cost\x1b")
     answer = QuotedAnswer.parse("[ 1 14 | Curtain | 480 ]", [source])
@@ -329,10 +347,6 @@ def test_sources_are_shown_below_what_introduces_them() -> None:
     page = to_html(answer)
     assert "Ann &lt;Lee&gt; › Line | Item | Cost" in page
     assert "\x1b" not in page
-
-
-def test_safe_text_converts_windows_line_ends_and_shows_lone_returns() -> None:
-    assert safe_text("a\r\nb\rc") == "a\nb<U+000D>c"
 
 
 def test_html_shows_characters_that_reorder_text() -> None:
