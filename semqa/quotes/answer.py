@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from semqa.errors import InputError
 from semqa.quotes.locate import Locator
-from semqa.quotes.marks import BrokenMark, FreePiece, Mark, canonical_mark, scan_marks
+from semqa.quotes.marks import FreePiece, Mark, canonical_mark, scan_marks
 from semqa.quotes.quote import (
     Claim,
     Dropped,
@@ -107,28 +107,20 @@ class QuotedAnswer:
         segments: list[Segment] = []
         answer_at = plain_at = 0
         for piece in pieces:
-            segment: Segment
+            shown, start, end = piece.text, answer_at, answer_at + len(piece.text)
+            if isinstance(piece, Mark):
+                end = answer_at + len(canonical_mark(piece.source, shown))
+                start = end - len(shown) - len(" ]")
+            offsets = (start, start + len(shown), plain_at, plain_at + len(shown))
             if isinstance(piece, FreePiece):
-                written = shown = piece.text
-                segment = FreeText(
-                    shown, answer_at, answer_at + len(shown), plain_at, plain_at + len(shown)
-                )
+                segments.append(FreeText(shown, *offsets))
+            elif isinstance(piece, Mark):
+                segments.append(checker.quote(piece, offsets))
             else:
-                if isinstance(piece, BrokenMark):
-                    written = shown = piece.raw
-                    start = answer_at
-                else:
-                    written, shown = canonical_mark(piece.source, piece.span), piece.span
-                    start = answer_at + len(written) - len(shown) - len(" ]")
-                offsets = (start, start + len(shown), plain_at, plain_at + len(shown))
-                if isinstance(piece, BrokenMark):
-                    segment = Quote(
-                        piece.source, piece.raw, Status.MALFORMED, *offsets, reason=piece.reason
-                    )
-                else:
-                    segment = checker.quote(piece, offsets)
-            segments.append(segment)
-            answer_at += len(written)
+                segments.append(
+                    Quote(piece.source, shown, Status.MALFORMED, *offsets, reason=piece.reason)
+                )
+            answer_at = end
             plain_at += len(shown)
         return cls(tuple(segments), numbered)
 
@@ -397,13 +389,13 @@ class _QuoteChecker:
 
     def __init__(self, marks: Sequence[Mark], sources: tuple[Source, ...]) -> None:
         self._sources = sources
-        named = [(mark.source - 1, mark.span) for mark in marks if mark.source <= len(sources)]
+        named = [(mark.source - 1, mark.text) for mark in marks if mark.source <= len(sources)]
         self._locator = Locator(named, sources)
         self._places = iter(self._locator.places())
         self._cuts: dict[tuple[int, str], bool] = {}
 
     def quote(self, mark: Mark, offsets: tuple[int, int, int, int]) -> Quote:
-        number, text = mark.source, mark.span
+        number, text = mark.source, mark.text
         exists = number <= len(self._sources)
         place = next(self._places) if exists else None
         if place is not None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from semqa.quotes.answer import QuotedAnswer, check_bounds
-from semqa.quotes.marks import BrokenMark, FreePiece, MarkCutter, canonical_mark, scan_marks
-from semqa.quotes.quote import FreeText, Quote, Segment, Source
+from semqa.quotes.marks import FreePiece, Mark, MarkCutter, canonical_mark, scan_marks
+from semqa.quotes.quote import FreeText, Segment, Source
 
 _REMEMBERED = 100
 """Most earlier quotes of a source that are used to place an ambiguous quote."""
@@ -87,44 +87,32 @@ class AnswerReader:
             return
         self._marks += 1
         check_bounds(self._marks, self._sources)
-        if isinstance(piece, BrokenMark):
-            self._emit(QuotedAnswer.parse(piece.raw, self._sources).quotes[0], 0, len(piece.raw))
-            return
-        mark = canonical_mark(piece.source, piece.span)
-        run = self._run.setdefault(piece.source, [])
+        mark = canonical_mark(piece.source, piece.text) if isinstance(piece, Mark) else piece.text
         # Earlier quotes of the source decide which occurrence of an ambiguous quote is meant.
-        quote = QuotedAnswer.parse("".join([*run, mark]), self._sources).quotes[-1]
+        run = self._run.setdefault(piece.source, [])
+        before = "".join(run)
+        quote = QuotedAnswer.parse(before + mark, self._sources).quotes[-1]
         if quote.verified:
             if len(quote.occurrences) == 1:
                 run.clear()
             run.append(mark)
             del run[:-_REMEMBERED]
-        self._emit(quote, len(mark) - len(piece.span) - len(" ]"), len(mark))
+        start, plain = self._answer_at + quote.answer_start - len(before), self._plain_at
+        self._ready.append(
+            replace(
+                quote,
+                answer_start=start,
+                answer_end=start + len(quote.text),
+                plain_start=plain,
+                plain_end=plain + len(quote.text),
+            )
+        )
+        self._answer_at += len(mark)
+        self._plain_at += len(quote.text)
 
     def _emit_text(self, text: str) -> None:
         size = len(text)
         start, plain = self._answer_at, self._plain_at
         self._ready.append(FreeText(text, start, start + size, plain, plain + size))
         self._answer_at += size
-        self._plain_at += size
-
-    def _emit(self, quote: Quote, inside: int, written: int) -> None:
-        """Emit a quote.
-
-        Args:
-            inside: offset of the quote's text in its mark.
-            written: length of the mark.
-        """
-        size = len(quote.text)
-        start, plain = self._answer_at + inside, self._plain_at
-        self._ready.append(
-            replace(
-                quote,
-                answer_start=start,
-                answer_end=start + size,
-                plain_start=plain,
-                plain_end=plain + size,
-            )
-        )
-        self._answer_at += written
         self._plain_at += size

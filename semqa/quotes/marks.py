@@ -34,7 +34,7 @@ class Mark:
     """A well-formed mark: a span, and the number of its source (from 1)."""
 
     source: int
-    span: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,11 @@ class BrokenMark:
     """A mark that names a source but cannot be parsed as a quote.
 
     Attributes:
+        text: the whole mark as written.
         source: the number as written; 0 if it has too many digits.
     """
 
-    raw: str
+    text: str
     source: int
     reason: str
 
@@ -70,7 +71,7 @@ def scan_marks(text: str) -> Iterator[MarkedPiece]:
 
     Example:
         >>> list(scan_marks("by [1 Bing Crosby] in [sic] 1943"))
-        [FreePiece(text='by '), Mark(source=1, span='Bing Crosby'), FreePiece(text=' in [sic] 1943')]
+        [FreePiece(text='by '), Mark(source=1, text='Bing Crosby'), FreePiece(text=' in [sic] 1943')]
     """
     free_from = 0
     for match in _MARK.finditer(text):

@@ -416,17 +416,17 @@ class Repairer:
         self._marks += 1
         check_bounds(self._marks, self._sources)
         if isinstance(piece, BrokenMark):
-            words = _FRAME.sub("", piece.raw, count=1)
+            words = _FRAME.sub("", piece.text, count=1)
             if words.endswith("]"):
                 words = words[:-1].rstrip()
-            if _CITATION.fullmatch(piece.raw):
+            if _CITATION.fullmatch(piece.text):
                 words = ""
             self._drop(piece.source, words, piece.reason)
         else:
             self._check(piece, candidate)
 
     def _check(self, mark: Mark, raw: str) -> None:
-        number, span = mark.source, mark.span
+        number, span = mark.source, mark.text
         if 0 < number <= len(self._sources):
             if _contains(self._sources[number - 1], span):
                 self._quote(mark, None, raw)
@@ -466,10 +466,10 @@ class Repairer:
     def _quote(self, mark: Mark, change: Repair | None, raw: str = "") -> None:
         self._flush_pending()
         self._write_stop("")
-        canonical = canonical_mark(mark.source, mark.span)
+        canonical = canonical_mark(mark.source, mark.text)
         self._out.append(raw or canonical)
         self._answer_at += len(canonical)
-        self._plain_at += len(mark.span)
+        self._plain_at += len(mark.text)
         self._quotes.append(change)
 
     def _drop(self, number: int, words: str, reason: str) -> None:

@@ -49,14 +49,12 @@ def test_ordinary_text(text: str) -> None:
 def test_broken_marks_say_why(text: str, source: int, reason: str) -> None:
     (piece,) = scan_marks(text)
     assert isinstance(piece, BrokenMark)
-    assert (piece.raw, piece.source) == (text, source)
+    assert (piece.text, piece.source) == (text, source)
     assert reason in piece.reason
 
 
 def _written(piece: MarkedPiece) -> str:
-    if isinstance(piece, Mark):
-        return canonical_mark(piece.source, piece.span)
-    return piece.raw if isinstance(piece, BrokenMark) else piece.text
+    return canonical_mark(piece.source, piece.text) if isinstance(piece, Mark) else piece.text
 
 
 @given(texts)
