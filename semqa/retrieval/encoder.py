@@ -433,18 +433,11 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text, float32[texts, width]."""
-        return self._cache.encode(self.identity(), texts, self._compute, self._on_progress)
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Like `encode`, without the cache."""
-        quick = self.quick(texts)
-        return self._compute(texts) if quick is None else quick
+        return self._cache.encode(self.identity(), texts, self.embed, self._on_progress)
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """Embed a question, with the model's prompt for queries if it has one, float32[width]."""
-        quick = self.quick([question])
-        found = self._compute([question], "encode_query") if quick is None else quick
-        return np.asarray(found[0])
+        return np.asarray(self.embed([question], "encode_query")[0])
 
     def quick(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """Like `embed`, or return None if there are many texts or the model needs torch.
@@ -493,7 +486,8 @@ class SentenceEncoder:
     def _model(self) -> Any:
         return self._source.load()
 
-    def _compute(self, texts: Sequence[str], method: str = "encode") -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], method: str = "encode") -> NDArray[np.float32]:
+        """Like `encode`, without the cache; `method` is that of sentence-transformers."""
         if self._numpy_model is not None:
             return self._numpy_model.encode(texts)
         model = self._model
