@@ -316,8 +316,3 @@ def test_a_process_that_died_is_replaced() -> None:
 def test_a_long_pdf_title_is_read_in_linear_time() -> None:
     title = "_" * 100_000 + " x"
     assert extract("a.pdf", makers.pdf([["Text."]], title), Limits(seconds=20)).title
-
-
-def test_a_list_of_rising_prices_is_no_table_of_contents() -> None:
-    prices = [f"{name} {'.' * 15} {price}" for price, name in enumerate("ABCDEF", 3)]
-    assert "C ............... 5" in extract("a.pdf", makers.pdf([["Menu", *prices]])).text
