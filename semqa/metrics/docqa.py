@@ -82,10 +82,6 @@ class DocsScore:
     missed: tuple[str, ...] = ()  # first wording of each fact missing from an answer with quotes
     ticked: bool | None = None  # whether readers see a ✓; None if unknown
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores for JSON."""
-        return {**asdict(self), "missed": list(self.missed)}
-
 
 class DocsScorer:
     r"""Scores answers over documents, by the text of each document.

@@ -45,7 +45,7 @@ def test_every_quote_verifies_and_fits(
     assert answer.quotes
     assert {quote.status.value for quote in answer.quotes} == {"verified"}, answer.marked
     words = [word for word in answer.plain.split() if any(map(str.isalnum, word))]
-    assert len(words) <= max_words, answer.marked
+    assert len(words) <= max_words * 3 // 2, answer.marked  # half as many more for a list
     assert engine.answer(question, sources).marked == answer.marked
 
 

@@ -194,7 +194,7 @@ class _Row:
             "engine": self.engine,
             **self.report.to_dict(),
             "seconds_p50": self.seconds,
-            "rows": [score.to_dict() for score in self.scores],
+            "rows": [asdict(score) for score in self.scores],
         }
 
     def say_failures(self) -> None:

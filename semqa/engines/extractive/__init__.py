@@ -2,8 +2,8 @@
 
 `engine` picks one of two pipelines. For passages of one paragraph: `question`, `passage`,
 `evidence`, `relevance`, `spans`, `reading`, `compose`. For documents: `matching` (features of
-units), `judging` (the model, and the rules of `direct`, `columns` and `bands`), `documents` (the
-answer, with the rules of `names` and `context`), `layout`.
+units), `judging` (the model, and the rules of `direct` and `tables`), `documents` (the answer, with
+the rules of `names` and `context`), `layout`.
 """
 
 from semqa.engines.extractive.engine import ExtractiveEngine

@@ -12,7 +12,7 @@ import numpy as np
 from semqa.engines.extractive import tuning
 from semqa.engines.extractive.evidence import evidence, trust
 from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, STOPWORDS, is_verb
-from semqa.engines.extractive.passage import SIGN_AFTER
+from semqa.engines.extractive.passage import SIGN_AFTER, quotable
 from semqa.engines.extractive.reading import score_spans
 from semqa.engines.extractive.relevance import max_per_sentence
 from semqa.engines.extractive.spans import (
@@ -21,6 +21,7 @@ from semqa.engines.extractive.spans import (
     has_wrong_subject,
     is_surely_name,
 )
+from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.question import Inquiry
     from semqa.engines.extractive.reading import Reading, Weights
     from semqa.engines.extractive.spans import Candidates
+    from semqa.quotes import Source
 
 _YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?![\d,.]\d|\d)")
 
@@ -49,7 +51,7 @@ class Pick:
 
     Attributes:
         span: the quote from the body; empty if only the title is quoted.
-        title: the title if it is quoted as well, else empty.
+        title: the title if it is quoted, else empty.
         start: offset of the span's first word in the body, in code points.
         opens: whether the span begins at the start of a sentence.
         breaks_off: whether the body ends in the middle of the quoted sentence.
@@ -64,11 +66,6 @@ class Pick:
     opens: bool = True
     breaks_off: bool = False
     follows: bool = False
-
-
-def count_words(text: str) -> int:
-    """Count the words of a text, separated by white space."""
-    return len(text.split())
 
 
 def span_text(passage: Passage, first: int, last: int) -> str:
@@ -144,10 +141,6 @@ def join_pick(pick: Pick) -> str:
     return ": "
 
 
-def _marked(source: int, quote: str) -> str:
-    return f"[ {source} {quote} ]"
-
-
 def _plain(_source: int, quote: str) -> str:
     return quote
 
@@ -172,36 +165,34 @@ def _list(picks: Sequence[Pick], mark: Callable[[int, str], str]) -> str:
 
 def words_of(pick: Pick) -> int:
     """Count the words that a pick adds to the paragraph."""
-    return count_words(_piece(pick, _plain))
+    return len(_piece(pick, _plain).split())
 
 
 def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
     """List as many meanings of an abbreviation as fit; None if not even one fits."""
     kept = list(picks)
-    while kept and count_words(_list(kept, _plain)) > max_words:
+    while kept and len(_list(kept, _plain).split()) > max_words:
         kept.pop()
-    return _list(kept, _marked) if kept else None
+    return _list(kept, canonical_mark) if kept else None
 
 
 def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
-    """Join the picks, in the order given, into one paragraph of marked text.
+    """Join the picks, in reading order, into one paragraph of marked text.
 
     Connectors state only what the quotes support: "Later" or "Earlier" if all years of a quote are
     after or before those of the previous quote, and "Also", once, between two statements.
-
-    Args:
-        max_words: maximum length of the paragraph, including connectors.
     """
+    picks = sorted(picks, key=lambda pick: (pick.source, pick.start))
     words_left = max_words - sum(words_of(pick) for pick in picks)
-    out = _piece(picks[0], _marked)
+    out = _piece(picks[0], canonical_mark)
     used: set[str] = {""}
     for before, pick in pairwise(picks):
         connector = _connector(before, pick)
-        if connector in used or count_words(connector) > words_left:
+        if connector in used or words_left < 1:
             connector = ""
         used.add(connector)
-        words_left -= count_words(connector)
-        out += f" {connector}{_piece(pick, _marked)}"
+        words_left -= bool(connector)
+        out += f" {connector}{_piece(pick, canonical_mark)}"
     return out
 
 
@@ -223,22 +214,16 @@ _BARE = (Cut.VERB, Cut.PREPOSITION, Cut.PURPOSE, Cut.RELATIVE, Cut.EVIDENCE)
 
 
 class Chooser:
-    """Chooses the quote from one source.
-
-    Args:
-        title: the source's title as a quote; empty if it cannot be quoted.
-        doubt: factor for a span without an answer of the requested kind if another span of the
-            source has one.
-    """
+    """Chooses the quote from one source, given its 1-based number."""
 
     def __init__(
-        self, number: int, reading: Reading, title: str, weights: Weights, doubt: float = 1.0
+        self, number: int, source: Source, inquiry: Inquiry, reading: Reading, weights: Weights
     ) -> None:
         self._number = number
         self._reading = reading
-        self._title = title
+        self._title = quotable(source.title, reading.passage)
         self._weights = weights
-        self._doubt = doubt
+        self._doubt = trust(inquiry).span
 
     def best(self, max_words: int) -> Pick | None:
         """Return the quote with the highest expected F1 among those that fit in `max_words`."""
@@ -295,7 +280,7 @@ class Chooser:
         first = before.first
         if gap.strip(" \"'“‘") or passage.words[first] in PRONOUNS:
             return pick
-        longer = self._pick(first, int(c.last[span]), number - 1, "")
+        longer = self._pick(first, int(c.last[span]), number - 1)
         return longer if words_of(longer) <= min(max_words, tuning.LONGEST_PAIR) else pick
 
     def _fragments(self, c: Candidates) -> NDArray[np.float64]:
@@ -328,14 +313,14 @@ class Chooser:
         span = int(np.argmax(alone))
         first, sentence = int(c.first[span]), int(c.sentence[span])
         for last in range(min(int(c.last[span]), first + 3 * max_words), first + 1, -1):
-            pick = self._pick(first, last, sentence, "")
+            pick = self._pick(first, last, sentence)
             if words_of(pick) <= max_words:
                 return pick
         # Even a single word may be followed by marks that count as words.
-        pick = self._pick(first, first + 1, sentence, "")
+        pick = self._pick(first, first + 1, sentence)
         return replace(pick, span=_first_words(pick.span, max_words))
 
-    def _pick(self, first: int, last: int, sentence: int, title: str) -> Pick:
+    def _pick(self, first: int, last: int, sentence: int, title: str = "") -> Pick:
         passage = self._reading.passage
         lower = passage.text[passage.starts[first]].islower()
         return Pick(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.documents.structure import NEGATES
-from semqa.engines.extractive.columns import column_rows
 from semqa.engines.extractive.lexicon import stem
 from semqa.engines.extractive.matching import question_terms, stems_of
+from semqa.engines.extractive.tables import column_rows
 
 if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match

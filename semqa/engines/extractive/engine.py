@@ -28,11 +28,11 @@ from semqa.engines.extractive.compose import (
     write_list,
     write_paragraph,
 )
-from semqa.engines.extractive.evidence import expansions, trust
+from semqa.engines.extractive.evidence import expansions
 from semqa.engines.extractive.judging import blend
 from semqa.engines.extractive.lexicon import language_of
 from semqa.engines.extractive.matching import read_units, texts_of
-from semqa.engines.extractive.passage import quotable, split_words
+from semqa.engines.extractive.passage import split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import is_relevant, load_weights, read_request
 from semqa.errors import InputError, UnavailableError
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_WORDS = 100
 DEFAULT_COVERAGE = tuning.COVERAGE
-
 
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u2c00-\uffdc]")
 
@@ -102,15 +101,13 @@ class ExtractiveEngine:
         coverage: float = DEFAULT_COVERAGE,
         encoder: str = "auto",
     ) -> None:
-        words: object = max_words
-        if isinstance(words, bool) or not isinstance(words, int) or words < 1:
+        if type(max_words) is not int or max_words < 1:
             raise InputError(
                 f"must be a whole number from 1, got {max_words!r}.",
                 field="max_words",
                 value=max_words,
             )
-        share: object = coverage
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        if type(coverage) not in (int, float) or not 0 <= coverage <= 1:
             raise InputError(
                 f"must be a number from 0 to 1, got {coverage!r}.", field="coverage", value=coverage
             )
@@ -124,7 +121,7 @@ class ExtractiveEngine:
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
         """Answer one question."""
-        return QuotedAnswer.parse(self.write(question, sources, history=history), sources)
+        return QuotedAnswer.parse(self.write(question, sources, history), sources)
 
     def attempt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
@@ -154,7 +151,7 @@ class ExtractiveEngine:
         relevant = self._relevant(question, sources, history)
         if not relevant:
             return None
-        return QuotedAnswer.parse(self._compose_all(relevant, sources, load_weights()), sources)
+        return QuotedAnswer.parse(self._compose_all(relevant, sources), sources)
 
     def rate(self, question: str, answer: QuotedAnswer) -> QuotedAnswer:
         """Estimate the relevance of an answer's quotes; any engine may have written the answer.
@@ -201,13 +198,6 @@ class ExtractiveEngine:
 
         The list is empty if no source is relevant to the question. For documents see
         `read_documents`.
-
-        Example:
-            >>> from semqa.quotes import Source
-            >>> sources = [Source("It rained. The bridge was opened in 1932 by the mayor.")]
-            >>> (slot,) = ExtractiveEngine().slots("When was the bridge opened?", sources, 9)
-            >>> slot.source, slot.picks[0].span
-            (1, 'The bridge was opened in 1932 by the mayor.')
         """
         check_request(question, sources)
         weights = load_weights()
@@ -222,18 +212,15 @@ class ExtractiveEngine:
                     continue
             for number, reading in enumerate(readings, start=1):
                 check_cancelled()
-                title = quotable(sources[number - 1].title, reading.passage)
-                chooser = Chooser(number, reading, title, weights, trust(inquiry).span)
+                chooser = Chooser(number, sources[number - 1], inquiry, reading, weights)
                 ranked = list(islice(chooser.ranked(self.max_words), most))
                 if not ranked:
                     continue
                 worths, picks = zip(*ranked, strict=True)
-                slots.append(Slot(number, reading.relevance.strength, worths, picks))
-                other = other_part(inquiry, reading, picks[0], self.max_words)
-                if other:
-                    slots.append(
-                        Slot(number, reading.relevance.strength, (1.0,), (other,), "other")
-                    )
+                strength = reading.relevance.strength
+                slots.append(Slot(number, strength, worths, picks))
+                if other := other_part(inquiry, reading, picks[0], self.max_words):
+                    slots.append(Slot(number, strength, (1.0,), (other,), "other"))
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
     @cached_property
@@ -290,34 +277,22 @@ class ExtractiveEngine:
         return reading if reading.answers else whole
 
     def write(
-        self,
-        question: str,
-        sources: Sequence[Source],
-        weights: Weights | None = None,
-        history: Sequence[Exchange] = (),
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> str:
-        """Return the answer as marked text.
-
-        Args:
-            weights: replaces the weights that ship with the package.
-        """
+        """Return the answer as marked text."""
         check_request(question, sources)
-        if weights is None and documents.are_documents(sources):
+        if documents.are_documents(sources):
             reading = self.read_documents(question, sources, history)
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text
-        return self._compose_all(
-            _read(question, sources, history), sources, weights or load_weights()
-        )
+        return self._compose_all(_read(question, sources, history), sources)
 
     def _compose_all(
-        self,
-        questions: Sequence[tuple[Inquiry, list[Reading]]],
-        sources: Sequence[Source],
-        weights: Weights,
+        self, questions: Sequence[tuple[Inquiry, list[Reading]]], sources: Sequence[Source]
     ) -> str:
         """Write one paragraph that answers each question without repeating a quote."""
+        weights = load_weights()
         if len(questions) == 1:
             return self.compose(*questions[0], sources, weights)
         picks: list[Pick] = []
@@ -330,8 +305,7 @@ class ExtractiveEngine:
                     picks.append(pick)
         if not picks:
             return self.compose(*questions[0], sources, weights)
-        in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        return write_paragraph(in_order, self.max_words)
+        return write_paragraph(picks, self.max_words)
 
     def compose(
         self,
@@ -348,8 +322,7 @@ class ExtractiveEngine:
         picks = self._choose(inquiry, readings, sources, weights, self.max_words)
         if not picks:
             raise InputError("No source has any text.")
-        in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        return write_paragraph(in_order, self.max_words)
+        return write_paragraph(picks, self.max_words)
 
     def _choose(
         self,
@@ -367,8 +340,7 @@ class ExtractiveEngine:
             strength = readings[k].relevance.strength
             if picks and (strength < 1.0 - self.coverage or strength <= 0.0):
                 continue
-            title = quotable(sources[k].title, readings[k].passage)
-            chooser = Chooser(k + 1, readings[k], title, weights, trust(inquiry).span)
+            chooser = Chooser(k + 1, sources[k], inquiry, readings[k], weights)
             pick = chooser.best(max_words) or (None if picks else chooser.shortened(max_words))
             if pick is None:
                 continue

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
-from semqa.engines.extractive.bands import bands
-from semqa.engines.extractive.columns import empty_rows
 from semqa.engines.extractive.direct import contrary, direct_rows
+from semqa.engines.extractive.tables import bands, empty_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,21 +1,21 @@
-"""Rows of a table that answer by their numbers, ticks or values."""
+"""Rows of a table that answer by their numbers, ticks or values, or by a band such as "111 to 185"."""
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.extractive.lexicon import stem
-from semqa.engines.extractive.matching import cells_of, question_terms, stems_of
+from semqa.engines.extractive.matching import TIME, cells_of, question_terms, stems_of
 from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from semqa.engines.extractive.matching import Match
-
-__all__ = ["column_rows", "empty_rows"]
 
 LEAST_ROWS = 3
 """Minimum number of rows of a table from which one is chosen by its number."""
@@ -271,3 +271,180 @@ def _tables(found: Match) -> Iterator[tuple[list[str], dict[int, list[str]]]]:
             len(row) == len(header) for row in rows.values()
         ):
             yield header, rows
+
+
+# Bands: rows for a range of numbers or weekdays.
+
+_NUMBERED = r"([£$€]?)(\d[\d,]*(?:\.\d+)?)"
+_MEASURED = r"(?:[- ]?(?!(?:and|or|to)\b)([a-z%°]+)(?:/\w+)?)?"
+_ASKED = re.compile(rf"(?<![\w.,-]){_NUMBERED}(?:[- ]?([a-z%°]+))?", re.IGNORECASE)
+_NUMBER_WORDS = (
+    *("one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_BAND = re.compile(
+    r"(?:(over|above|more than|at least|from|under|below|less than|up to|between) )?"
+    rf"{_NUMBERED}{_MEASURED}(?:(?: ?[–-] ?| to | and ){_NUMBERED}{_MEASURED})?"
+    r"(?: (?:before|in advance|prior)(?: (?:to )?the [a-z]+)?)?"
+    r"( ?\+| (?:or|and) (?:more|over|above|older|earlier|less|under|below|fewer|younger|later))?"
+    r"(?: of age| old)?(?: \([^()]*\))?",
+    re.IGNORECASE,
+)
+_DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
+_UNITS = {
+    name: unit
+    for unit, names in {
+        "lb": "pound pounds lbs",
+        "kg": "kgs kilo kilos kilogram kilograms kilogrammes",
+        "g": "gram grams grammes",
+        "km": "kilometre kilometres kilometer kilometers",
+        "m": "metre metres meter meters",
+        "cm": "centimetre centimetres centimeter centimeters",
+        "l": "litre litres liter liters",
+        "mi": "mile miles",
+        "h": "hour hours hr hrs",
+        "min": "minute minutes mins",
+    }.items()
+    for name in names.split()
+}
+_UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older", "earlier")
+_DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger", "later")
+_BEYOND = ("over", "above", "more than", "under", "below", "less than")
+"""Words before a number that is in the next band."""
+
+_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
+_WEEKDAY_RANGE = re.compile(rf"\b({_WEEKDAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_WEEKDAY})\b)?")
+
+MOST_NUMBERS = 20
+"""Numbers of a question that are looked at."""
+
+
+class _Amount(NamedTuple):
+    """A number with its currency sign and unit, both possibly empty; times are in days."""
+
+    sign: str
+    number: float
+    unit: str
+    word: str
+
+    @classmethod
+    def of(cls, sign: str, number: str, word: str | None) -> _Amount:
+        """Parse an amount; the word is the unit as it is written."""
+        word = (word or "").lower()
+        value = float(number.replace(",", ""))
+        if days := _DAYS.get(word.removesuffix("s")):
+            return cls(sign, days * value, "day", word)
+        word = _UNITS.get(word, word)
+        return cls(sign, value, word, word)
+
+
+class _Band(NamedTuple):
+    """The least and most number of a row, with its currency sign and unit."""
+
+    least: float
+    most: float
+    sign: str
+    unit: str
+
+
+def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the row with the number or weekday asked about, and the rows beside it.
+
+    Only the tables of `rows`, which would be quoted, are looked at.
+    """
+    question = _NUMBER_WORD.sub(
+        lambda word: str(1 + _NUMBER_WORDS.index(word[0].lower())), found.question
+    )
+    numbers = islice(_ASKED.finditer(question), MOST_NUMBERS)
+    asked = [_Amount.of(*number.groups()) for number in numbers]
+    weekdays = _weekdays(found.question)
+    if not (asked or weekdays):
+        return
+    for table in sorted({place for row in rows if (place := _table(found, row))}):
+        members = [row for row in range(len(found.places)) if _table(found, row) == table]
+        named = {row: _weekdays(_first_cell(found, *found.places[row])) for row in members}
+        of_day = [row for row in members if weekdays & named[row]]
+        if all(named.values()) and len(of_day) == 1:
+            yield of_day[0], [row for row in members if row not in of_day]
+            continue
+        limits = {row: band for row in members if (band := _limits(found, row))}
+        header = _header_words(found, members[0])
+        fitting = [
+            row
+            for row, band in limits.items()
+            if any(
+                band.least <= amount.number <= band.most and _is_comparable(amount, band, header)
+                for amount in asked
+            )
+        ]
+        if len(limits) > 1 and len(fitting) == 1:
+            yield fitting[0], [row for row in limits if row not in fitting]
+
+
+def _weekdays(text: str) -> set[int]:
+    """Return the days of the week that a text names: 0 to 4 for "Mon–Fri"."""
+    days: set[int] = set()
+    for first, last in _WEEKDAY_RANGE.findall(text.lower()):
+        begin = _WEEK.index(first[:3])
+        end = _WEEK.index(last[:3]) if last else begin
+        days |= {day % 7 for day in range(begin, end + (7 if end < begin else 0) + 1)}
+    return days
+
+
+def _is_comparable(amount: _Amount, band: _Band, header: set[str]) -> bool:
+    """Whether a number is of a band's unit, or of a word in the header of its column."""
+    if band.unit == "day":
+        return amount.unit == "day"
+    if amount.sign != band.sign:
+        return False
+    if band.unit:
+        return amount.word == band.unit
+    return not header.isdisjoint((amount.word, *stems_of(amount.word)))
+
+
+def _table(found: Match, row: int) -> tuple[int, int] | None:
+    s, u = found.places[row]
+    unit = found.sources[s].structure.units[u]
+    return (s, unit.group) if unit.kind == "row" else None
+
+
+def _first_cell(found: Match, s: int, u: int) -> str:
+    return found.sources[s].structure.of(u).strip("| \t").split("|")[0].strip()
+
+
+def _header_words(found: Match, row: int) -> set[str]:
+    s, u = found.places[row]
+    over = found.sources[s].structure.units[u].over
+    if over is None:
+        return set()
+    words = re.findall(r"\w+", _first_cell(found, s, over).lower())
+    return {*stems_of(" ".join(words)), *(_UNITS.get(word, word) for word in words)}
+
+
+def _limits(found: Match, row: int) -> _Band | None:
+    cell = _first_cell(found, *found.places[row])
+    band = _BAND.fullmatch(cell)
+    if band is None or TIME.search(cell):
+        return None
+    before, sign, first, unit, last_sign, second, last_unit, after = (
+        (part or "").lower() for part in band.groups()
+    )
+    low = _Amount.of(sign or last_sign, first, unit or last_unit)
+    least = most = low.number
+    words = f"{before} {after}"
+    if second:
+        high = _Amount.of(sign or last_sign, second, last_unit or unit)
+        most = high.number
+        if low.unit == high.unit == "day":  # "8 weeks to 15 days before"
+            least, most = sorted((least, most))
+        elif least > most or low.unit != high.unit:
+            return None
+    elif any(word in words for word in _UPWARDS):
+        least = math.nextafter(least, math.inf) if before in _BEYOND else least
+        most = math.inf
+    elif any(word in words for word in _DOWNWARDS):
+        most = math.nextafter(most, -math.inf) if before in _BEYOND else most
+        least = -math.inf
+    return _Band(least, most, low.sign, low.unit)
