@@ -40,10 +40,8 @@ _OF_RUNS = ("data", "engine", "limit")
 class ConfigReader:
     """Parses the settings of a grid with the flags of a command.
 
-    Args:
-        config: the grid file.
-        ctx: context of the command. Typed flags and the environment apply to all runs.
-        typed: values of typed flags that are not engine options, by name.
+    Typed flags and the environment apply to all runs; `typed` has the flags that are not engine
+    options, by name.
     """
 
     def __init__(self, config: GridConfig, ctx: typer.Context, typed: Mapping[str, object]) -> None:

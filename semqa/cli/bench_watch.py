@@ -23,13 +23,7 @@ MAX_SHOWN_ERRORS = 3  # distinct errors shown during a run; the rows have all of
 
 
 class Watch:
-    """Reports runs on standard error: notes, and a bar on a terminal.
-
-    Args:
-        bar: the bar, which is disabled without a terminal.
-        title: title of a single run.
-        total: number of runs in a grid; 0 for a single run.
-    """
+    """Reports runs on standard error: notes, and a bar on a terminal."""
 
     def __init__(self, bar: Bar, title: str = "", total: int = 0) -> None:
         self._bar, self._title, self._total = bar, title, total

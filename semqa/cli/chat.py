@@ -96,14 +96,7 @@ class _Turn(NamedTuple):
 
 
 class _Chat:
-    """A conversation.
-
-    Args:
-        choice: the engine's settings.
-        engine: the engine.
-        finder: finds the sources for each question.
-        inputs: the input files, which ``/save`` does not overwrite.
-    """
+    """A conversation; ``/save`` does not overwrite the `inputs`."""
 
     def __init__(
         self, choice: Choice, engine: Engine, finder: SourceFinder, inputs: Sequence[Path | None]
@@ -123,7 +116,6 @@ class _Chat:
         return Console(width=terminal_width(), highlight=False, markup=False, emoji=False)
 
     def run(self) -> None:
-        """Answer questions until the end of input."""
         say_if_words_only(self._engine, [each.source for each in self._finder.given])
         if self._interactive:
             self._print(f"{self._about()}. /help lists commands; Ctrl-D quits.", "dim")
@@ -159,7 +151,6 @@ class _Chat:
         return f"{' and '.join(parts)}, engine {self._choice.engine}"
 
     def _read(self) -> str:
-        """Return the next line of input."""
         if self._interactive:
             try:
                 return input("> ").strip()

@@ -223,11 +223,7 @@ class Choice:
         return self.options.get("constraint", "off") != "off"
 
     def create(self, questions: Sequence[str] = ()) -> Engine:
-        """Load the engine.
-
-        Args:
-            questions: the questions to answer; their exemplars are selected before the model loads.
-        """
+        """Load the engine; exemplars of the questions are selected before the model loads."""
         if self.prompts is None:
             return create_engine(self.engine, self.options)
         with embedding_bar(self.prompts) as on_progress:
@@ -267,8 +263,7 @@ def warm_up(engine: Engine) -> None:
 def choose(engine: str, given: EngineOptions) -> Choice:
     """Split options into those of the engine and those of prompts.
 
-    Raises:
-        InputError: the engine does not accept an option. Optional ones are dropped instead.
+    Raise if the engine does not accept an option. Optional ones are dropped instead.
     """
     accepted = accepted_options(engine)
     if accepted is None:  # unknown, so `Choice.create` raises; or the benchmark's human row

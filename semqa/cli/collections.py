@@ -48,11 +48,7 @@ class LibraryOptions:
     database: Database = None
 
     def owner_id(self, *, revoked: bool = False) -> str:
-        """Return the id of the owner; empty for local collections.
-
-        Args:
-            revoked: also accept a revoked key.
-        """
+        """Return the id of the owner, possibly a revoked one; empty for local collections."""
         return self.key_id(self.owner, revoked=revoked) if self.owner is not None else ""
 
     def key_id(self, key: str, *, field: str = "owner", revoked: bool = False) -> str:
@@ -88,7 +84,7 @@ class OwnerOptions(LibraryOptions):
     ] = None
 
     def owner_id(self, *, revoked: bool = False) -> str:
-        """Return the id of the owner; empty for local collections."""
+        """Return the id of the owner, which may be that of a key of the server's settings."""
         if self.owner is not None or not self.api_key:
             return super().owner_id(revoked=revoked)
         from semqa.server.middleware import given_owner
@@ -98,13 +94,7 @@ class OwnerOptions(LibraryOptions):
 
 
 def open_library(data: Path | None, name: str, **given: Any) -> "Library":
-    """Open the library in a data folder.
-
-    Args:
-        data: the data folder.
-        name: the collection to look for, for the message.
-        given: arguments of the `Library`.
-    """
+    """Open the library in a data folder, to look for the collection `name`."""
     from semqa.retrieval.passages import Library
 
     where = data_folder(data) / "library"

@@ -38,13 +38,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
 
 
 class Given(NamedTuple):
-    """A source for a question, and its origin.
-
-    Attributes:
-        source: the source.
-        path: the file, if the source is a whole file.
-        found: the search result, if the source is a passage of a collection.
-    """
+    """A source for a question, with its file, or its search result if it is a passage."""
 
     source: Source
     path: Path | None = None
@@ -105,14 +99,7 @@ class SourceOptions(LibraryOptions):
 
 @dataclass(frozen=True)
 class SourceFinder:
-    """Finds the sources for each question: given ones, and passages of a collection.
-
-    Attributes:
-        given: the documents and JSON lines.
-        collection: name of the collection, if any.
-        index: the collection.
-        passages: maximum passages per question.
-    """
+    """Finds the sources for each question: given ones, and passages of a collection."""
 
     given: tuple[Given, ...]
     collection: str | None
@@ -122,11 +109,7 @@ class SourceFinder:
     def find(self, query: str) -> tuple[Given, ...]:
         """Return the sources for a question, numbered from 1: documents first, then passages.
 
-        Args:
-            query: the question, with the earlier questions that it refers to.
-
-        Returns:
-            The sources; empty if there is only a collection and none of its passages match.
+        The query has the question with the earlier questions that it refers to.
         """
         found = () if self.index is None else self.index.search(query, self.passages)
         return (*self.given, *(Given(each.source, found=each) for each in found))

@@ -54,12 +54,7 @@ def json_line(value: object, *, indent: int | None = None) -> str:
 
 
 def write_result(text: str, *, raw: bool = False) -> None:
-    """Print a result to standard output.
-
-    Args:
-        text: the result.
-        raw: print the text unchanged. Otherwise control characters are escaped on a terminal.
-    """
+    """Print a result; on a terminal, control characters are escaped unless `raw`."""
     if not raw and sys.stdout.isatty():
         text = safe_text(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -53,11 +53,7 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
 def show_verdict(result: QuotedAnswer, question: str, notes: Sequence[str], label: str = "") -> str:
     """Return a line with the verdict, for formats that do not show it.
 
-    Args:
-        result: the answer.
-        question: the question.
-        notes: notes to append.
-        label: prefix of the line; without one, an answer with a tick gets only the notes.
+    Without a label, an answer with a tick gets only the notes.
     """
     if has_tick(result, question) and not label:
         return "; ".join(notes)
@@ -159,14 +155,7 @@ class Run(NamedTuple):
 
 
 def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | None = None) -> Run:
-    """Answer one question.
-
-    Args:
-        choice: the engine's settings.
-        engine: the engine.
-        task: the request and its output format.
-        watch: shows the answer as it is written; None to wait for the whole answer.
-    """
+    """Answer one question; `watch` shows the answer as it is written."""
     from semqa.engines.abstention import nearest, rated
 
     request = task.request
@@ -244,8 +233,6 @@ def open_named_judge(
     """Open a judge, or return None if none is named.
 
     Args:
-        options: the judge's options.
-        named: whether to use a judge.
         needs: the flag that turns judging on.
         typed: names of the options given on the command line.
         reads: also accept a judge that answers questions but does not judge entailment.

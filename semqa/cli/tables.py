@@ -85,9 +85,8 @@ def scores_table(record: Mapping[str, Any]) -> Table:
 def unscored_notes(n: int, reasons: Iterable[tuple[str, Mapping[str, int]]]) -> list[str]:
     """Return one line per reason for unscored items, with the scores concerned.
 
-    Args:
-        n: number of all items.
-        reasons: the name of each score, and how many items it leaves out by reason.
+    `n` is the number of all items; `reasons` has the name of each score, and how many items it
+    leaves out by reason.
     """
     names: dict[tuple[str, int], list[str]] = {}
     every = dict(reasons)

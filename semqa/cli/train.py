@@ -61,8 +61,7 @@ def train(
 def training_progress(*, quiet: bool) -> Iterator[Progress]:
     """Report the training in the block on standard error, including interruptions.
 
-    Args:
-        quiet: leave out progress and time estimates.
+    If `quiet`, leave out progress and time estimates.
     """
     from semqa.training.folder import Progress, Ranks, Terminated
 

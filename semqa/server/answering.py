@@ -34,11 +34,10 @@ _log = logging.getLogger("semqa.server")
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """A source of a question, with its origin.
+    """A source of a question.
 
     Attributes:
-        origin: collection, document_id, name, start, end and page of a retrieved passage; else
-            empty.
+        origin: collection, document and place of a retrieved passage; else empty.
         label: the citation label of a chat app; empty to cite by number.
     """
 
@@ -47,7 +46,6 @@ class AnswerSource:
     label: str = ""
 
     def to_dict(self, number: int) -> dict[str, Any]:
-        """Return it as a JSON-ready object."""
         source = self.source
         return {
             "number": number,
@@ -63,14 +61,10 @@ class PreparedQuestion:
     """A validated question with its sources.
 
     Attributes:
-        history: earlier questions of the conversation with their answers, oldest first.
-        sources: the sources, numbered from 1.
-        engine: the specification of the engine.
         renumber: number the sources in the order in which the answer quotes them.
-        max_tokens: maximum length of the answer in words and punctuation marks; None for no limit.
+        max_tokens: maximum length of the answer in words and punctuation marks.
         unused: fields of the request that have no effect.
         fixed_reply: a reply that needs no engine, such as a title for the conversation.
-        created: Unix time in seconds.
     """
 
     question: str
@@ -86,7 +80,6 @@ class PreparedQuestion:
 
     @property
     def request(self) -> Request:
-        """The request to the engine."""
         return Request(self.question, tuple(each.source for each in self.sources), self.history)
 
     @property
@@ -96,12 +89,7 @@ class PreparedQuestion:
 
 
 class Piece(NamedTuple):
-    """A segment of an answer.
-
-    Attributes:
-        segment: a whole quote, or free text, which the next piece may continue.
-        source: the source that the quote names; None for free text or if there is no such source.
-    """
+    """A whole quote with its source, or free text, which the next piece may continue."""
 
     segment: Segment
     source: AnswerSource | None
@@ -113,8 +101,7 @@ class AnswerResult:
 
     Attributes:
         sources: the sources that the answer mentions, with their numbers in it.
-        finished: whether the answer is complete; False if the token limit cut it off.
-        usage: numbers of prompt and completion tokens; None if unknown.
+        finished: False if the token limit cut the answer off.
         nearest: quotes offered instead of an answer if the engine abstains.
     """
 
@@ -126,7 +113,6 @@ class AnswerResult:
     nearest: tuple[Quote, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON-ready object."""
         prepared = self.prepared
         return {
             "id": prepared.id,
@@ -142,15 +128,15 @@ class AnswerResult:
         }
 
     def details(self) -> dict[str, Any]:
-        """Return the fields that other vendors' APIs lack, as a JSON-ready object."""
-        fields = self.to_dict()
-        return {**{name: fields[name] for name in _DETAILS}, "unused": list(self.prepared.unused)}
+        """Return the fields that other vendors' APIs lack."""
+        elsewhere = ("id", "created", "engine", "question", "plain")
+        fields = {name: value for name, value in self.to_dict().items() if name not in elsewhere}
+        return {**fields, "unused": list(self.prepared.unused)}
 
-
-_DETAILS = (
-    "understood", "answer", "verdict", "verified", "abstained", "relevance", "answerable",
-    "unanswered", "finished", "counts", "quotes", "dropped", "claims", "nearest", "sources", "usage",
-)  # fmt: skip
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """The numbers of prompt and completion tokens, 0 if unknown."""
+        return self.usage["prompt_tokens"] or 0, self.usage["completion_tokens"] or 0
 
 
 class Answering:
@@ -168,8 +154,7 @@ class Answering:
     ) -> AsyncGenerator[Piece | AnswerResult, None]:
         """Yield the pieces of the answer as they arrive, and finally the whole answer.
 
-        Args:
-            on_disconnect: called with the partial answer if the client disconnects.
+        If the client disconnects, `on_disconnect` gets the partial answer.
         """
         request = prepared.request
         sources = request.sources
@@ -224,7 +209,6 @@ class Answering:
             yield result
 
     async def whole(self, prepared: PreparedQuestion) -> tuple[list[Piece], AnswerResult]:
-        """Return all pieces and the whole answer."""
         pieces: list[Piece] = []
         async for event in self.events(prepared):
             if isinstance(event, AnswerResult):
@@ -233,11 +217,7 @@ class Answering:
         raise AssertionError("the last event is the whole answer")
 
     async def engine(self, spec: str) -> Engine:
-        """Return the engine with a specification, and load it if necessary.
-
-        Raises:
-            EngineFailedError: if the engine cannot be loaded.
-        """
+        """Return an engine, and load it if necessary."""
         loaded = self._engines.loaded(spec)
         if loaded is not None:
             return loaded

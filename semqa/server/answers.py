@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -28,6 +29,7 @@ from semqa.server.schemas import (
     to_sources,
 )
 from semqa.server.sse import event
+from semqa.server.store import MessageInfo, Role
 
 router = APIRouter(tags=["answers"])
 
@@ -70,13 +72,20 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
 
     All offsets are Unicode code points, 0-based, end exclusive.
     """
+    store, owner, conversation = request.app.state.store, request.state.owner, body.conversation
     history = [Turn(turn.role, turn.content) for turn in body.history]
-    stored, asked = None, None
-    if body.conversation is not None:
-        stored = _StoredConversation(request, body.conversation)
-        history += await stored.history(body.replace)
+    if conversation is not None:
+        found = await run_in_threadpool(store.conversation, owner, conversation)
+        history += _turns(found.messages, body.replace)
     elif body.replace is not None:
         raise InputError("needs a conversation.", field="replace")
+
+    async def add(role: Role, content: dict[str, Any], *, replace: str | None = None) -> str:
+        message = await run_in_threadpool(
+            store.add_message, owner, conversation, role, content, replace=replace
+        )
+        return str(message.id)
+
     prepared = await prepare(
         request,
         body.question,
@@ -87,24 +96,36 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
         limit=body.limit,
         renumber=body.renumber,
     )
-    if stored is not None:
+    asked = None
+    if conversation is not None:
         names = [body.collection] if isinstance(body.collection, str) else body.collection
         content = {"question": body.question, "collections": names, "engine": body.engine}
         content = {name: value for name, value in content.items() if value is not None}
-        asked = await stored.add("user", content, replace=body.replace)
+        asked = await add("user", content, replace=body.replace)
 
     async def save(result: AnswerResult) -> None:
-        if stored is not None:
-            await stored.add("assistant", result.to_dict())
+        if conversation is not None:
+            await add("assistant", result.to_dict())
 
+    reply = AnswerReply(prepared, asked)
     return await respond(
-        request,
-        prepared,
-        AnswerReply(prepared, asked),
-        stream=body.stream,
-        headers_first=True,
-        save=save,
+        request, prepared, reply, stream=body.stream, headers_first=True, save=save
     )
+
+
+def _turns(messages: Iterable[MessageInfo], before: str | None) -> list[Turn]:
+    """Return a stored conversation; with `before`, up to the question with this id."""
+    turns: list[Turn] = []
+    pending: list[Turn] = []
+    for message in messages:
+        if before is not None and message.id == before:
+            break
+        if message.role == "user":
+            pending = [Turn("user", str(message.content.get("question", "")))]
+        else:  # questions without an answer are not part of the history
+            turns += [*pending, Turn("assistant", str(message.content.get("plain", "")))]
+            pending = []
+    return turns
 
 
 class AnswerReply(Serializer):
@@ -132,34 +153,3 @@ class AnswerReply(Serializer):
 
     def failed(self, error: dict[str, Any]) -> bytes:
         return event(error, "error")
-
-
-class _StoredConversation:
-    """A conversation in the store."""
-
-    def __init__(self, request: Request, conversation: str) -> None:
-        self._store: Any = request.app.state.store
-        self._owner: str = request.state.owner
-        self._id = conversation
-
-    async def history(self, before: str | None) -> list[Turn]:
-        """Return the conversation; with `before`, up to the question with this id."""
-        found = await run_in_threadpool(self._store.conversation, self._owner, self._id)
-        turns: list[Turn] = []
-        pending: list[Turn] = []
-        for message in found.messages:
-            if before is not None and message.id == before:
-                return turns
-            if message.role == "user":
-                pending = [Turn("user", str(message.content.get("question", "")))]
-            else:  # questions without an answer are not part of the history
-                turns += [*pending, Turn("assistant", str(message.content.get("plain", "")))]
-                pending = []
-        return turns
-
-    async def add(self, role: str, content: dict[str, Any], *, replace: str | None = None) -> str:
-        """Append a message; return its id."""
-        message = await run_in_threadpool(
-            self._store.add_message, self._owner, self._id, role, content, replace=replace
-        )
-        return str(message.id)

@@ -49,10 +49,8 @@ async def prepare(
     Args:
         sources: sources in the request; retrieved passages follow them. None to search; an empty
             list must come with a collection.
-        collection: name or names of collections to search; None for all of them, or for no search
-            if there are sources.
-        engine: specification of the engine; None for the default.
-        limit: maximum number of passages to retrieve.
+        collection: names of collections to search; None for all of them, or for no search if there
+            are sources.
         more: other fields of `PreparedQuestion`.
     """
     state = request.app.state
@@ -144,13 +142,9 @@ def retrieve(
     limit: int,
     page: str,
 ) -> tuple[AnswerSource, ...]:
-    """Return the best passages for some queries. Blocking.
+    """Return the best passages for some queries, combined by reciprocal rank fusion. Blocking.
 
-    Args:
-        names: names of the collections; None for all of the owner's.
-        queries: the results of several queries are combined by reciprocal rank fusion.
-        limit: maximum number of passages.
-        page: URL of the page, for links to the passages.
+    Without names, all collections of the owner are searched.
     """
     if names is None:
         chosen = [each.name for each in library.collections(owner)]

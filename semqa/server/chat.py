@@ -26,7 +26,6 @@ from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
     LenientBody,
-    LenientPart,
     LenientRequest,
     Many,
     Renumber,
@@ -41,14 +40,14 @@ from semqa.server.sse import event
 router = APIRouter(tags=["chat"])
 
 
-class Part(LenientPart):
+class Part(LenientBody):
     """A part of a message."""
 
     type: str
     text: Text | None = None
 
 
-class Message(LenientPart):
+class Message(LenientBody):
     """A message of the conversation."""
 
     role: Text
@@ -191,11 +190,9 @@ class Content:
         self.form = form
         self._parts: list[str] = []
         self._length = 0
-        self.quotes = 0
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self._parts)
 
     def add(self, piece: Piece) -> tuple[str, dict[str, Any] | None]:
@@ -215,7 +212,6 @@ class Content:
         self._length += len(text)
         if not isinstance(segment, Quote) or not verified:
             return text, None
-        self.quotes += 1
         cited = piece.source
         place = {
             "url": "" if cited is None else source_link(cited.source, self._base),
@@ -266,7 +262,6 @@ class ChatReply(Serializer):
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Return a chunk of text and, for a verified quote, a chunk with its annotation."""
         text, cited = self._content.add(piece)
         chunks = [self._chunk({"content": text})]
         if cited is not None:
@@ -301,7 +296,6 @@ class ChatReply(Serializer):
         return self._content.offer(result)
 
     def end(self, result: AnswerResult) -> list[bytes]:
-        """Return the last chunk, with the details, and the chunk with the usage."""
         last = {"annotations": self._late} if self._late else {}
         chunks = [self._chunk(last, _reason(result), semqa=result.details())]
         if self._with_usage:
@@ -344,6 +338,5 @@ def _reason(result: AnswerResult) -> str:
 
 
 def _usage(result: AnswerResult) -> dict[str, int]:
-    read = result.usage["prompt_tokens"] or 0
-    wrote = result.usage["completion_tokens"] or 0
+    read, wrote = result.tokens
     return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}

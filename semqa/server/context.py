@@ -18,21 +18,16 @@ from semqa.server.answering import AnswerSource
 
 
 class Turn(NamedTuple):
-    """One message of a conversation.
-
-    Attributes:
-        role: ``user``, ``assistant``, ``system`` or another role of the API.
-    """
+    """One message of a conversation."""
 
     role: str
     text: str
 
 
 class Conversation(NamedTuple):
-    """The contents of a conversation.
+    """The last question of a conversation and what comes before it.
 
     Attributes:
-        question: the last question.
         sources: passages that a chat app inserted into a prompt.
         ignored: indices of messages without effect: instructions, tool results, and an assistant's
             message after the question.

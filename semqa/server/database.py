@@ -155,7 +155,6 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Close unused connections."""
         self._engine.dispose()
 
     @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
@@ -30,15 +30,10 @@ class EngineRegistry:
         self._loaded: dict[str, Engine] = {}
         self._lock = threading.Lock()
 
-    @property
-    def default(self) -> str:
-        """The specification of the default engine."""
-        return self.names[0]
-
     def choose(self, spec: str | None) -> str:
         """Return the specification of the engine for a request; raise if clients may not use it."""
         if spec is None:
-            return self.default
+            return self.names[0]
         if spec in self.names or _ALWAYS.fullmatch(spec):
             return spec
         names = dict.fromkeys((*self.names, "extractive", "bm25", "lead-K", "tail-K"))
@@ -57,15 +52,13 @@ class EngineRegistry:
     def get(self, spec: str) -> Engine:
         """Return an engine, and load it if necessary, which may take long."""
         with self._lock:
+            if spec not in self.names:  # engines without a model are cheap to create
+                return self._create(spec)
             if spec not in self._loaded:
-                if spec not in self.names:
-                    # Engines without a model are cheap to create.
-                    return self._create(spec)
                 self._loaded[spec] = self._create(spec)
             return self._loaded[spec]
 
     def close(self) -> None:
-        """Close all engines."""
         with self._lock:
             for engine in self._loaded.values():
                 close_engine(engine)
@@ -79,22 +72,15 @@ _CREATED = 1_767_225_600
 """An arbitrary timestamp, because clients require one."""
 
 
-class Named(NamedTuple):
-    """The engine and collection of a model name; None for the default and for all."""
-
-    engine: str | None
-    collection: str | None
-
-
-def named_model(model: str, registry: EngineRegistry) -> Named:
-    """Return the engine and collection of a model name.
+def named_model(model: str, registry: EngineRegistry) -> tuple[str | None, str | None]:
+    """Return the engine and collection of a model name; None for the default and for all.
 
     ``semqa/NAME`` names a collection. The specification of an engine names that engine. Any other
     name means the default, because clients send the model names of other servers.
     """
     if model.startswith(f"{MODEL}/"):
-        return Named(None, model.removeprefix(f"{MODEL}/"))
-    return Named(model if model in registry.names else None, None)
+        return None, model.removeprefix(f"{MODEL}/")
+    return (model if model in registry.names else None), None
 
 
 @router.get("/v1/models")

@@ -93,8 +93,7 @@ class TooSlowError(UnavailableError):
 class EngineFailedError(UnavailableError):
     """An engine or its model server failed. The original message is not shown to clients.
 
-    Attributes:
-        refused: whether a retry is useless until the operator changes the configuration.
+    If `refused`, a retry is useless until the operator changes the configuration.
     """
 
     def __init__(self, *, refused: bool) -> None:

@@ -76,16 +76,11 @@ class Measures:
             self.answers.labels(engine, timer.outcome).inc()
 
     def text(self) -> bytes:
-        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
 
 class AnswerTimer:
-    """Measures one answer.
-
-    Attributes:
-        outcome: the verdict; ``left`` before the answer is complete.
-    """
+    """Measures one answer; its outcome is the verdict, or ``left`` before the answer is complete."""
 
     def __init__(self, measures: Measures, engine: str) -> None:
         self._measures, self._engine = measures, engine
@@ -94,7 +89,6 @@ class AnswerTimer:
         self.outcome = "left"
 
     def note_segment(self) -> None:
-        """Record the time of the first segment."""
         if not self._begun:
             self._begun = True
             self._observe(self._measures.first)

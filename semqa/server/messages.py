@@ -28,7 +28,7 @@ from semqa.server.engines import named_model
 from semqa.server.schemas import (
     MAX_LISTED,
     STREAMED,
-    LenientPart,
+    LenientBody,
     LenientRequest,
     Many,
     Text,
@@ -40,20 +40,20 @@ from semqa.server.sse import event
 router = APIRouter(tags=["messages"])
 
 
-class Citations(LenientPart):
+class Citations(LenientBody):
     """Whether quotes from a document get citations."""
 
     enabled: bool = False
 
 
-class TextPart(LenientPart):
+class TextPart(LenientBody):
     """A part of a document's content; only text is supported."""
 
     type: str = "text"
     text: Text | None = None
 
 
-class DocumentSource(LenientPart):
+class DocumentSource(LenientBody):
     """The content of a document: text, base64 (a PDF), or a list of blocks."""
 
     type: str
@@ -62,7 +62,7 @@ class DocumentSource(LenientPart):
     content: Text | Many[TextPart] | None = None
 
 
-class Block(LenientPart):
+class Block(LenientBody):
     """A block of a message: text, document, search_result or tool_result."""
 
     type: str
@@ -74,24 +74,21 @@ class Block(LenientPart):
 
     @property
     def cited(self) -> bool:
-        """Whether quotes from it get citations."""
         return isinstance(self.citations, Citations) and self.citations.enabled
 
 
-class Message(LenientPart):
+class Message(LenientBody):
     """A message of the conversation."""
 
     role: Text
     content: Text | Many[Block]
 
     def blocks(self) -> list[Block]:
-        """Return the content as a list of blocks."""
         if isinstance(self.content, str):
             return [Block(type="text", text=self.content)]
         return self.content
 
     def text(self) -> str:
-        """Return the text of all text blocks."""
         return "\n".join(b.text for b in self.blocks() if b.type == "text" and b.text is not None)
 
 
@@ -196,7 +193,6 @@ _READ = (
 def _documents(
     messages: list[Message], settings: ServerSettings
 ) -> tuple[list[AnswerSource], list[Place]]:
-    """Return the sources of a conversation with their places."""
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
     if files > settings.max_documents:
@@ -301,10 +297,8 @@ class Place:
 
     Attributes:
         index: index among the documents or among the search results.
-        title: title of the document; None if it has none.
         source: the source field of a search result.
         block: index of the content block.
-        cited: whether quotes from it get citations.
         pages: offset of each page in the text, if the document has pages.
     """
 
@@ -438,7 +432,5 @@ def _reason(result: AnswerResult) -> str:
 
 
 def _usage(result: AnswerResult) -> dict[str, int]:
-    return {
-        "input_tokens": result.usage["prompt_tokens"] or 0,
-        "output_tokens": result.usage["completion_tokens"] or 0,
-    }
+    read, wrote = result.tokens
+    return {"input_tokens": read, "output_tokens": wrote}

@@ -32,11 +32,7 @@ MAX_BUCKETS = 10_000
 
 
 class RateLimit:
-    """A token bucket for each key.
-
-    Args:
-        per_minute: maximum requests per minute; 0 for no limit.
-        clock: returns the time in seconds.
+    """A token bucket for each key; 0 per minute for no limit.
 
     Example:
         >>> limit = RateLimit(2, clock=lambda: 0.0)
@@ -64,12 +60,7 @@ class RateLimit:
 
 
 class KeyRing:
-    """The API keys of the server: those in its settings and those in its database.
-
-    Args:
-        given: the keys in the settings.
-        store: an object with the methods `keys` and `owner_of` of `Store`.
-    """
+    """The API keys of the server: those in its settings and those in its database."""
 
     def __init__(self, given: Sequence[str], store: Any) -> None:
         self._given = {_digest(secret): given_owner(secret) for secret in given}
@@ -85,7 +76,6 @@ class KeyRing:
         return self._closed
 
     async def owner(self, secret: str) -> str | None:
-        """Return the owner of a key, or None if the key is invalid."""
         if (given := self._given.get(_digest(secret))) is not None:
             return given
         found: str | None = await to_thread.run_sync(
@@ -168,7 +158,6 @@ class RequestMiddleware:
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

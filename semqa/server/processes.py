@@ -27,9 +27,6 @@ def fork_workers(count: int) -> int:
 
     The parent forwards SIGINT and SIGTERM, waits for all workers, and exits with the exit code of
     the first one that failed.
-
-    Raises:
-        SystemExit: in the parent, when all workers have exited.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):
         raise InputError("is not supported on this system.", field="workers", value=count)

@@ -98,7 +98,6 @@ class ResponsesRequest(ConversationRequest):
         return names or None, limit
 
     def turns(self) -> list[Turn]:
-        """Return the conversation."""
         items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
         turns = []
         for at, item in enumerate(items):
@@ -191,8 +190,7 @@ class ResponseReply(Serializer):
 
     def whole(self, result: AnswerResult) -> dict[str, Any]:
         status = "completed" if result.finished else "incomplete"
-        read = result.usage["prompt_tokens"] or 0
-        wrote = result.usage["completion_tokens"] or 0
+        read, wrote = result.tokens
         usage = {
             "input_tokens": read,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},

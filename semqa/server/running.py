@@ -35,12 +35,7 @@ _log = logging.getLogger("semqa.server")
 
 
 class Running:
-    """A server that listens on a port; call `run` to serve.
-
-    Args:
-        ready: called when the server accepts requests.
-        listening: an open socket; None to open one.
-    """
+    """A server that listens on a port; `ready` is called when it accepts requests."""
 
     def __init__(
         self,
@@ -76,7 +71,6 @@ class Running:
 
     @property
     def connections(self) -> int:
-        """The number of open connections."""
         return len(self._server.server_state.connections)
 
     def stop(self) -> None:
@@ -85,14 +79,10 @@ class Running:
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a listening socket.
+    """Return a listening socket; port 0 is a free one.
 
-    Args:
-        host: address to listen on.
-        port: the port; 0 for a free one.
-        shared: whether several processes listen on the port. The system then distributes
-            connections by a hash of the address. With one inherited socket, the first process to
-            wake up would accept all waiting connections.
+    If several processes share the port, the system distributes connections by a hash of the
+    address. With one inherited socket, the first process to wake up would accept all of them.
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -209,12 +199,10 @@ class _Timeout:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Start the timeout, unless it is running."""
         if self._timer is None:
             self._timer = self._loop.call_later(self._seconds, self._then)
 
     def stop(self) -> None:
-        """Stop the timeout."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -242,7 +230,6 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record."""
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03d}Z",
@@ -263,7 +250,6 @@ class PlainLines(JsonLines):
     """Formats a record as a short line for a terminal, also without exception messages."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record."""
         if record.levelno < logging.WARNING and not hasattr(record, "route"):
             return record.getMessage()
         line = json.loads(super().format(record))

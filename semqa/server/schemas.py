@@ -63,10 +63,6 @@ class SourceIn(RequestBody):
     title: Text = Field("", description="Title, which can be quoted as well.")
     url: Text | None = Field(None, description="URL of the whole document.")
 
-    def to_source(self) -> AnswerSource:
-        """Convert to a source of a question."""
-        return AnswerSource(Source(self.text, self.title, self.url))
-
 
 Sources = Annotated[
     Many[SourceIn] | None,
@@ -79,7 +75,9 @@ Sources = Annotated[
 
 def to_sources(given: list[SourceIn] | None) -> list[AnswerSource] | None:
     """Convert the sources of a request; None if there is no such field."""
-    return None if given is None else [source.to_source() for source in given]
+    if given is None:
+        return None
+    return [AnswerSource(Source(each.text, each.title, each.url)) for each in given]
 
 
 Collection = Annotated[
@@ -175,7 +173,6 @@ class LenientRequest(LenientBody):
     max_output_tokens: MaxTokens = None
 
     def token_limit(self) -> int | None:
-        """Return the maximum length of the answer."""
         limits = (self.max_tokens, self.max_completion_tokens, self.max_output_tokens)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -191,11 +188,7 @@ class LenientRequest(LenientBody):
         return tuple(shown[:MAX_LISTED])
 
 
-class LenientPart(LenientBody):
-    """A part of such a request; the reply lists its unknown fields too."""
-
-
-def unknown_fields(part: LenientPart, field: str) -> Iterator[str]:
+def unknown_fields(part: LenientBody, field: str) -> Iterator[str]:
     """Yield the unknown fields of a part and the parts in it, such as a document's `context`."""
     kind = getattr(part, "type", "")
     if kind in ("tool_use", "thinking", "redacted_thinking"):
@@ -207,11 +200,11 @@ def unknown_fields(part: LenientPart, field: str) -> Iterator[str]:
             yield f"{field}.{name.encode('ascii', 'replace').decode()[:60]}"
     for name in ("source", "citations", "content"):
         inner = getattr(part, name, None)
-        if isinstance(inner, LenientPart):
+        if isinstance(inner, LenientBody):
             yield from unknown_fields(inner, f"{field}.{name}")
         elif isinstance(inner, list):
             for at, each in enumerate(inner):
-                if isinstance(each, LenientPart):
+                if isinstance(each, LenientBody):
                     yield from unknown_fields(each, f"{field}.{name}.{at}")
 
 

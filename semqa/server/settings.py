@@ -129,16 +129,8 @@ class ServerSettings(ServerOptions):
     """The settings of a server.
 
     Attributes:
-        data: the data folder.
         engines: specifications of the engines that clients may choose; the first is the default.
         create: makes an engine from a specification.
-        api_keys: accepted API keys, in addition to those in the database. If there are no keys at
-            all, the server accepts everyone.
-        allowed_hosts: accepted host names, in addition to IP addresses and names without a dot.
-            Without API keys, requests with any other ``Host`` are refused.
-        allowed_origins: origins of other sites that may call the server from a browser; ``*`` allows
-            every origin, with a key.
-        public_url: its path is where a proxy mounts the server.
     """
 
     data: Path = field(default_factory=data_folder)
@@ -146,7 +138,6 @@ class ServerSettings(ServerOptions):
     create: Callable[[str], Any] = field(default=create_engine, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raise if a setting is invalid."""
         for name in ("api_keys", "allowed_hosts", "allowed_origins", "trusted_proxies"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_settings(self)
@@ -193,7 +184,6 @@ class ServerSettings(ServerOptions):
 
     @property
     def library(self) -> Path:
-        """The folder of the collections."""
         return self.data / "library"
 
     @property

@@ -38,9 +38,7 @@ def event(data: object, name: str | None = None) -> bytes:
 class EventStream(StreamingResponse):
     """A response that sends events as they arrive, and stops when the client disconnects.
 
-    Args:
-        events: the formatted events; closed when the response ends.
-        cut: returns the last event to send if the server shuts down first.
+    `cut` returns the last event to send if the server shuts down first.
     """
 
     def __init__(self, events: AsyncGenerator[bytes, None], cut: Callable[[], bytes]) -> None:
@@ -51,7 +49,6 @@ class EventStream(StreamingResponse):
         self._next: asyncio.Future[bytes] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
         begun = ended = False
 
         async def note(message: Message) -> None:
@@ -89,11 +86,7 @@ class EventStream(StreamingResponse):
 
 
 async def while_connected(request: Request, work: Awaitable[_T]) -> _T:
-    """Await some work, and cancel it if the client disconnects.
-
-    Raises:
-        DisconnectedError: if the client disconnected.
-    """
+    """Await some work; cancel it and raise `DisconnectedError` if the client disconnects."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_wait_for_disconnect(request.receive))
     try:

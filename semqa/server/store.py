@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, text
 
@@ -29,12 +29,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An API key, without its secret.
-
-    Attributes:
-        id: the owner of the key's collections and conversations.
-        revoked: when the key was revoked; None for a valid key.
-    """
+    """An API key, without its secret; `id` owns the key's collections and conversations."""
 
     id: str
     name: str
@@ -81,12 +76,7 @@ class Store:
     """
 
     def __init__(self, url: str | Path) -> None:
-        """Open a database lazily; call `migrate` before anything else.
-
-        Args:
-            url: a URL such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
-                ``postgresql://user:password@host/name``, or the path of an SQLite file.
-        """
+        """Open a database lazily; call `migrate` before anything else."""
         self._database = Database(url)
 
     def migrate(self) -> None:
@@ -105,11 +95,7 @@ class Store:
     # Keys
 
     def create_key(self, name: str) -> tuple[str, str]:
-        """Create an API key with a descriptive name.
-
-        Returns:
-            The id and the secret. The secret cannot be retrieved later: only its digest is stored.
-        """
+        """Create an API key; return its id and its secret, of which only a digest is stored."""
         name = _single_line(name)
         if not name:
             raise InputError("must not be empty.", field="name")
@@ -157,11 +143,8 @@ class Store:
     ) -> list[ConversationInfo]:
         """Return the conversations of an owner, most recently used first.
 
-        Args:
-            limit: maximum number.
-            offset: number to skip.
-            title: text that the title must contain, ignoring case. PostgreSQL with the C locale
-                ignores the case of ASCII letters only.
+        Titles must contain `title`, ignoring case. PostgreSQL with the C locale ignores the case of
+        ASCII letters only.
         """
         table = conversations
         query = table.select().where(table.c.owner == owner)
@@ -181,7 +164,6 @@ class Store:
         return ConversationInfo(identifier, title, _iso(now), _iso(now))
 
     def conversation(self, owner: str, conversation: str) -> FullConversation:
-        """Return a conversation with its messages."""
         with self._database.reading() as connection:
             row = self._find(connection, owner, conversation)
             inside = messages.c.conversation == row.id
@@ -192,14 +174,12 @@ class Store:
         return FullConversation(*_fields(row), said)
 
     def rename(self, owner: str, conversation: str, title: str) -> ConversationInfo:
-        """Rename a conversation."""
         with self._database.writing() as connection:
             row = self._find(connection, owner, conversation, lock=True)
             self._change(connection, row, title=_single_line(title))
             return ConversationInfo(*_fields(self._find(connection, owner, conversation)))
 
     def delete(self, owner: str, conversation: str) -> None:
-        """Delete a conversation and its messages."""
         with self._database.writing() as connection:
             row = self._find(connection, owner, conversation, lock=True)
             connection.execute(conversations.delete().where(conversations.c.id == row.id))
@@ -213,22 +193,11 @@ class Store:
         *,
         replace: str | None = None,
     ) -> MessageInfo:
-        """Append a message to a conversation.
+        """Append a message to a conversation. Its first question becomes the title if it has none.
 
-        If the conversation has no title, the question becomes its title.
-
-        Args:
-            replace: id of an earlier question, which is deleted with all that follows.
+        An earlier question, `replace`, is deleted with all that follows.
         """
-        if role not in get_args(Role):
-            raise InputError(
-                f"must be one of {', '.join(get_args(Role))}, got {role!r}.", field="role"
-            )
-        try:
-            written = json.dumps(dict(content), allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"must be JSON: {error}.", field="content") from error
-        identifier = _new_id("msg")
+        written, identifier = json.dumps(dict(content), allow_nan=False), _new_id("msg")
         with self._database.writing() as connection:
             found = self._find(connection, owner, conversation, lock=True)
             now = _now()

@@ -56,12 +56,8 @@ class Workers:
     """Runs engines in threads.
 
     Streaming engines mostly wait for a model, so they share a pool of `at_once` threads. Other
-    engines are CPU-bound, so their pool has at most one thread per CPU core.
-
-    Args:
-        at_once: maximum number of concurrent answers.
-        waiting: maximum number of queued answers.
-        timeout: timeout of an answer in seconds, including the time in the queue.
+    engines are CPU-bound, so their pool has at most one thread per CPU core. The timeout includes
+    the time in the queue.
     """
 
     def __init__(self, at_once: int, waiting: int, timeout: float) -> None:
@@ -240,11 +236,7 @@ class DocumentWorkers:
             done.set()
 
     async def wait_for_uploads(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait for running uploads to collections.
-
-        Raises:
-            BusyError: if they are still running after `UPLOAD_WAIT` seconds.
-        """
+        """Wait for running uploads to collections; raise `BusyError` after `UPLOAD_WAIT` seconds."""
         names = [collection] if isinstance(collection, str) else collection
         uploads = [
             done
@@ -278,16 +270,7 @@ class DocumentWorkers:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        """Run a blocking call that checks for cancellation.
-
-        Args:
-            request: the request; the call is cancelled if its client disconnects.
-            seconds: timeout of the call.
-
-        Raises:
-            DisconnectedError: if the client disconnected.
-            TooSlowError: if the call timed out.
-        """
+        """Run a blocking call that is cancelled if the client disconnects or the time is over."""
         started, cancelled = threading.Event(), threading.Event()
 
         def cancellable() -> _T:
@@ -325,9 +308,8 @@ State = Literal["none", "loading", "ready", "failed"]
 class LibraryLoader:
     """Opens a library and loads its encoder in the background while requests are served.
 
-    Attributes:
-        state: ``none`` if there is no encoder or loading has not started, ``loading``, ``ready`` or
-            ``failed``, in which case the first search raises the load error.
+    The state is ``none`` if there is no encoder or loading has not started. If it is ``failed``, the
+    first search raises the load error.
     """
 
     def __init__(self, library: Any) -> None:

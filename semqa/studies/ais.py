@@ -148,11 +148,9 @@ class Expert(_Strict):
 
 
 class Evidence(_Strict):
-    """The context and source of an item.
+    """The context and source of an item; it must have a `source` or a `table`.
 
-    Attributes:
-        task: the name of the data set, such as ``qrecc``; statistics are reported per task.
-        source, table: the source that must support the output; at least one of them is required.
+    Statistics are reported per task, the name of the data set, such as ``qrecc``.
     """
 
     item: str = Field(min_length=1)

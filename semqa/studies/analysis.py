@@ -29,10 +29,6 @@ def scales_report(
     answered, by the mean rating of each answer, with Holm's correction over the pairs of a scale.
     Krippendorff's alpha is computed at the ordinal and, as often reported, at the interval level.
     If the designs of the studies differ, systems are named by system and design.
-
-    Args:
-        scales: ids of the questions.
-        words: counts the words of an item's answer.
     """
     several = len({study.settings.design for study, _ in studies}) > 1
     seed = studies[0][0].settings.seed
@@ -86,13 +82,7 @@ def labels_report(
     """Return the statistics of items that get one label each, by majority vote.
 
     Agreement leaves out adjudicating raters, who saw only the difficult items: it uses the first
-    `per_item` ratings of each item. Shares are over the items with a majority.
-
-    Args:
-        label_of: returns the label from the answers of a rating.
-        labels: all labels, in the order of the tables.
-        words: counts the words that a rater reads for an item.
-        group: returns the group of an item, such as its system; shares are reported by group.
+    `per_item` ratings of each item. Shares are over the items with a majority, by `group`.
     """
     votes: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
     first: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
@@ -146,15 +136,10 @@ def labels_report(
 def rater_agreement(
     labels: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
 ) -> dict[str, Any]:
-    """Return the agreement of raters.
+    """Return the agreement of raters; `labels` are by rater and unit.
 
-    Args:
-        labels: labels by rater and unit.
-        level: level of measurement of the labels.
-
-    Returns:
-        Krippendorff's alpha, the probability that two raters of a unit agree, and, for nominal
-        labels, Cohen's kappa of each pair of raters on the units that both rated.
+    It has Krippendorff's alpha, the probability that two raters of a unit agree, and, for nominal
+    labels, Cohen's kappa of each pair of raters on the units that both rated.
     """
     units: dict[Hashable, list[Hashable]] = defaultdict(list)
     for own in labels.values():
@@ -237,11 +222,7 @@ def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
 
 
 def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]:
-    """Return how long raters took, in seconds per item and per word.
-
-    Args:
-        read: seconds and words of each rating; if there are no words, only the seconds count.
-    """
+    """Return the times from the seconds and words of each rating; 0 words do not count."""
     seconds = [each for each, _ in read]
     per_word = [each / count for each, count in read if count]
     mean = mean_with_interval(per_word, resamples=RESAMPLES, seed=seed)

@@ -28,19 +28,11 @@ def deal(
     *,
     had: Mapping[str, Set[int]] | None = None,
 ) -> dict[str, list[int]]:
-    """Assign items to raters, each rater getting about as many.
+    """Assign items to raters, each rater getting about as many; return them in the order to show.
 
     An item goes to the raters with the fewest items, and ties are broken at random. The numbers of
-    items differ by at most one, unless some raters had items before. The result depends only on the
-    arguments.
-
-    Args:
-        needed: number of ratings that each item still needs. An item never goes to the same rater
-            twice, so it gets fewer if there are not enough raters.
-        had: items that each rater already has.
-
-    Returns:
-        The new items of each rater, in the order to show them.
+    items differ by at most one, unless some raters had items before. An item never goes to the same
+    rater twice, so it gets fewer ratings than needed if there are not enough raters.
 
     Example:
         >>> sorted(len(items) for items in deal({n: 2 for n in range(6)}, "abc", 0).values())
@@ -67,13 +59,7 @@ def deal(
 def with_gold(
     items: Sequence[int], gold: Sequence[int], qualify: int, seed: int, rater: str
 ) -> list[int]:
-    """Return a rater's items with gold items added.
-
-    Args:
-        gold: all gold items; every rater gets each of them.
-        qualify: number of gold items to put first, the same ones for every rater. The others are
-            shuffled and spread evenly.
-    """
+    """Return a rater's items with all gold items: the first `qualify` ahead, the others spread."""
     first, rest = gold[:qualify], list(gold[qualify:])
     random.Random(f"gold {seed} {rater}").shuffle(rest)  # noqa: S311
     mixed = list(items)

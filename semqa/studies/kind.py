@@ -38,11 +38,9 @@ MAX_SPANS = 100
 
 
 class Input(NamedTuple):
-    """A file or folder to read items from.
+    """A file or folder to read items from, with the name that the user gave (``NAME=FILE``).
 
-    Attributes:
-        name: the name given by the user (``NAME=FILE``), such as a system; may be empty.
-        gold: whether the items are gold items, which must have expected answers (`expected_of`).
+    Gold items must have expected answers (`expected_of`).
     """
 
     path: Path
@@ -55,8 +53,7 @@ class Item:
     """An item to rate. Raters see only what its stages show.
 
     Attributes:
-        data: task-specific data, as JSON.
-        expected: for a gold item, the expected answers by question; otherwise None.
+        expected: for a gold item, the expected answers by question.
     """
 
     item: str
@@ -77,11 +74,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a question.
-
-    Attributes:
-        alone: for ``several``, whether this option excludes the others, such as "none of them".
-    """
+    """An option of a question; one that stands `alone`, such as "none", excludes the others."""
 
     value: bool | int | str
     label: str
@@ -343,12 +336,7 @@ class Kind(ABC):
 
     @abstractmethod
     def report(self, studies: Studies) -> Figures:
-        """Compute the statistics of the paper.
-
-        Args:
-            studies: one or more studies of this task with their ratings. Several, such as studies
-                with different designs, are compared.
-        """
+        """Compute the statistics of the paper; several studies, such as designs, are compared."""
 
 
 def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
@@ -424,9 +412,6 @@ class Settings:
     """The settings of a study.
 
     Attributes:
-        kind: the task.
-        design: variant of the task.
-        per_item: ratings per item.
         qualify: number of gold items that each rater must begin with.
         threshold: share of the qualifying items that a rater must get right to continue.
         pilot: number of items that every rater gets first. If the study has reviewers, they must
@@ -453,11 +438,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Study:
-    """A study's settings and items.
-
-    Attributes:
-        items: the items; item number *k* is ``items[k - 1]``.
-    """
+    """A study's settings and items; item number *k* is ``items[k - 1]``."""
 
     folder: Path
     settings: Settings
@@ -466,7 +447,6 @@ class Study:
 
     @property
     def kind(self) -> Kind:
-        """The task."""
         return self.settings.kind
 
     @cached_property
@@ -476,7 +456,6 @@ class Study:
 
     @property
     def gold(self) -> list[int]:
-        """The numbers of the gold items."""
         return [n for n, item in enumerate(self.items, 1) if item.expected is not None]
 
     @property

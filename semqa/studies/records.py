@@ -57,11 +57,7 @@ class Review(Base):
 class Answer(Base):
     """A saved answer to an item. The last one counts; earlier ones were corrected or unfinished.
 
-    Attributes:
-        stage: number of answered stages.
-        complete: whether all stages were answered.
-        seconds: working time.
-        opened: when the rater first saw the item.
+    `stage` is the number of answered stages, `opened` when the rater first saw the item.
     """
 
     __tablename__ = "answers"
@@ -83,9 +79,7 @@ class Assignment(Base):
     Attributes:
         id: identifies the assignment to the page, without revealing the item.
         qualifies: whether it is part of the qualification.
-        opened: when the rater first saw the item, or None.
         stage: number of answered stages.
-        done: when the item was finished, or None.
         seconds: working time, including that on the draft.
     """
 
@@ -106,7 +100,6 @@ class Assignment(Base):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The newest answer."""
         return self.answers[-1].values if self.answers else {}
 
     @property
@@ -116,12 +109,10 @@ class Assignment(Base):
 
     @property
     def versions(self) -> list[Answer]:
-        """The complete answers."""
         return [each for each in self.answers if each.complete]
 
     @property
     def reviews(self) -> list[Review]:
-        """The reviews of all answers."""
         return [review for each in self.answers for review in each.reviews]
 
     @property

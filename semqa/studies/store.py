@@ -56,12 +56,7 @@ def revisable(stages: Sequence[Stage], stage: int, current: int) -> bool:
 
 
 class Progress(NamedTuple):
-    """The progress of a rater.
-
-    Attributes:
-        done, total: number of items, including gold items.
-        last: Unix time of the last saved answer, in seconds, or None.
-    """
+    """The progress of a rater; numbers of items include gold items."""
 
     name: str
     state: str
@@ -139,7 +134,6 @@ class Store:
                 self._add(session, OWNER, OWNER)
 
     def close(self) -> None:
-        """Close the database."""
         self._database.close()
 
     @contextmanager
@@ -193,7 +187,6 @@ class Store:
             reassign(session, self.study)
 
     def add_reviewers(self, names: Sequence[str]) -> None:
-        """Add reviewers."""
         if names and not self.study.kind.reviewed:
             raise InputError("Only writing studies have reviewers.")
         with self._writing() as session:
@@ -233,8 +226,7 @@ class Store:
     def next(self, rater: str) -> Assignment | None:
         """Open the first unfinished item of a rater. Adding raters does not reassign open items.
 
-        Returns:
-            None if all items are finished, or if the rater must wait for reviewers (`held`).
+        Return None if all items are finished, or if the rater must wait for reviewers (`held`).
         """
         with self._writing() as session:
             unfinished = (Assignment.rater == rater) & Assignment.done.is_(None)
@@ -270,7 +262,6 @@ class Store:
             return bool(session.scalar(unfinished))
 
     def assignment(self, rater: str, number: int) -> Assignment:
-        """Return an assignment of a rater."""
         with self._reading() as session:
             return self._own(session, rater, number)
 
@@ -301,13 +292,8 @@ class Store:
     ) -> None:
         """Save the answers of a stage; saving the same answers again has no effect.
 
-        Args:
-            seconds: working time measured by the page, capped at the time since the item was
-                opened.
-
-        Raises:
-            LockedError: the answers can no longer be changed, because a later stage was shown or a
-                reviewer accepted them.
+        The page measures the working time; it is capped at the time since the item was opened. Raise
+        `LockedError` if a later stage was shown or a reviewer accepted the answers.
         """
         with self._writing() as session:
             found = self._own(session, rater, number)
@@ -402,10 +388,8 @@ class Store:
     ) -> None:
         """Accept a finished answer, or send it back to its writer with a remark.
 
-        Repeating the same review has no effect.
-
-        Raises:
-            LockedError: the writer has revised the answer in the meantime.
+        Repeating the same review has no effect. Raise `LockedError` if the writer has revised the
+        answer in the meantime.
         """
         remark = remark.strip()
         if len(remark) > MAX_TEXT:
@@ -554,7 +538,6 @@ class Store:
         return sum(max(0, ratings[item] - covered[item]) for item in counted)
 
     def progress(self) -> list[Progress]:
-        """Return the progress of each rater."""
         with self._reading() as session:
             people = [each for each in read_raters(session) if each.state != REVIEWER]
             assigned = read_assignments(session, true())

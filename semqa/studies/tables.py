@@ -83,13 +83,10 @@ ADJUDICATED, INDEPENDENT = "adjudicated", "independent"
 
 
 class LabelledTables(Kind):
-    """A task in which each item of released tables gets one label.
+    """A task in which each item of released tables gets one label, the answer to `question`.
 
     Two raters judge each item. If they disagree, a third one judges it without seeing their labels.
     The design ``independent`` asks any number of raters and does not adjudicate.
-
-    Attributes:
-        question: id of the question that asks for the label.
     """
 
     designs = (ADJUDICATED, INDEPENDENT)

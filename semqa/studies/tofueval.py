@@ -181,7 +181,6 @@ class TofuEval(Kind):
             yield {**key, **whole, "remark": remark, **rater, "seconds": round(rated.seconds, 1)}
 
     def table(self, study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
-        """Return a CSV file with the released columns."""
         if study.settings.design == KEY_POINTS:
             rows: list[dict[str, Any]] = [
                 {"doc_id": doc_id, "topic": topic, "key_points": points_cell(points)}
@@ -373,7 +372,6 @@ class _Files:
         return [each.path for each in self._by_role.get(role, ())]
 
     def summaries(self) -> list[Item]:
-        """Return an item per summary."""
         points = {(each.doc_id, each.topic): each.points for each in self.points}
         items = list(self._annotated())
         items += [item for each in self._by_role.get("summaries", ()) for item in _written(each)]
@@ -402,7 +400,6 @@ class _Files:
                 yield item
 
     def topics(self) -> list[Item]:
-        """Return an item per document and topic."""
         found = {(e.doc_id, e.topic): _topic(e.dataset, e.doc_id, e.topic) for e in self.points}
         for item in self.summaries():
             doc_id, topic = str(item.data["doc_id"]), str(item.data["topic"])

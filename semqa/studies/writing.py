@@ -78,7 +78,6 @@ class Place:
     end: int
 
     def text(self, sources: Sequence[Source]) -> str:
-        """Return the quoted text."""
         return sources[self.source - 1].field(self.field)[self.start : self.end]
 
 
@@ -86,11 +85,7 @@ Piece = str | Place
 
 
 def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
-    """Validate an answer from the page; whitespace in free text is collapsed to single spaces.
-
-    Args:
-        sources: the passages by number; unused numbers have an empty text.
-    """
+    """Validate an answer from the page; whitespace in free text is collapsed to single spaces."""
     if not isinstance(given, list) or len(given) > MAX_PIECES:
         raise InputError(f"must be a list of at most {MAX_PIECES} pieces.", field="answer")
     pieces: list[Piece] = []
@@ -190,11 +185,6 @@ def covered_short_answers(
     A short answer is covered if its words appear in sequence in the joined quotes of its source.
     This reproduces all 129 released answers of `dev_a`.
 
-    Args:
-        pieces: the answer.
-        sources: the passages by number.
-        short_answers: the short answer of each source; may be empty strings.
-
     Example:
         >>> from semqa import Source
         >>> pieces = [Place(1, "body", 0, 4), Place(1, "body", 5, 9)]
@@ -217,11 +207,7 @@ def _words(text: str) -> str:
 
 
 def pieces_of(text: str, sources: Sequence[Source]) -> tuple[list[Piece], list[str]]:
-    """Convert a marked answer to pieces that can be edited.
-
-    Returns:
-        The pieces, and the texts of unverified quotes, which became free text.
-    """
+    """Convert a marked answer to pieces to edit, and the unverified quotes that became free text."""
     pieces: list[Piece] = []
     lost: list[str] = []
     for segment in QuotedAnswer.parse(text, sources).segments:
