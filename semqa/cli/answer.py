@@ -13,14 +13,15 @@ from semqa.cli.choice import EngineOptions, choose, with_default
 from semqa.cli.eval.judging import JudgeOptions
 from semqa.cli.inputs import SourceOptions, check_files, check_text
 from semqa.cli.options import AsJson, EngineName
-from semqa.cli.output import json_line, say, use_color, watch, write_file, write_result
+from semqa.cli.output import json_line, say, terminal_width, use_color, write_file, write_result
 from semqa.cli.running import (
     AnswerTask,
     Format,
     judge_answer,
-    open_named_judge,
+    named_judge,
     run_engine,
     say_if_words_only,
+    show_live,
     show_verdict,
 )
 from semqa.engines import Request
@@ -113,8 +114,8 @@ def answer(
     question = question or ""
     check_text(question, "QUESTION")
     # Opened first, so that its errors come before any answer.
-    judging = open_named_judge(
-        ctx.obj[JudgeOptions], named=check, needs="--check", typed=options.typed
+    judging = ctx.with_resource(
+        named_judge(ctx.obj[JudgeOptions], named=check, needs="--check", typed=options.typed)
     )
     check_files(out, *texts, sources, questions, train)
     asked = []
@@ -140,7 +141,12 @@ def answer(
     task = AnswerTask(Request(question, found), output_format, with_prompt)
     with choice.opened([question], warm=False) as opened:
         say_if_words_only(opened, found)
-        run = run_engine(choice, opened, task, watch if sys.stderr.isatty() else None)
+        watch = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            watch = show_live(task.request, Console(stderr=True, width=terminal_width()))
+        run = run_engine(choice, opened, task, watch)
     if judging is not None:
         run = run._replace(check=judge_answer(question, run.result, judging))
     if output_format is Format.JSON:

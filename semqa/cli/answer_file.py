@@ -12,7 +12,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -114,18 +114,14 @@ def answer_questions(
     if done:
         say(f"{len(done)} of {len(asked)} questions are already answered")
     failed = []
-    with ExitStack() as opened:
-        for each in (stream, judging):
-            if each is not None:
-                opened.callback(each.close)
-        opened.enter_context(resumable(saved=stream is not None))
-        for (question, key), request, made in _runs(pending, finder, choice):
-            if isinstance(made, InputError):
-                failed.append(f"{question.where}: {made}")
+    closed = nullcontext() if stream is None else closing(stream)
+    with closed, resumable(saved=stream is not None):
+        for (question, key), request, run in _runs(pending, finder, choice):
+            if isinstance(run, InputError):
+                failed.append(f"{question.where}: {run}")
                 continue
-            run = made
             if judging is not None:
-                run = made._replace(check=check_answer(request.question, made.result, judging))
+                run = run._replace(check=check_answer(request.question, run.result, judging))  # noqa: PLW2901
             task = AnswerTask(request, form, with_prompt)
             if stream is None and form is not Format.JSON:
                 _print(run, task)
@@ -184,8 +180,7 @@ def _runs(
                     sources = (*(each.source for each in found), *asked.sources)
                     requests.append(Request(asked.question, sources))
                 yield from zip(batch, requests, _answers(choice, engine, requests), strict=True)
-                if update is not None:
-                    update(min(start + size, len(pending)), len(pending))
+                update(min(start + size, len(pending)), len(pending))
 
 
 def _answers(

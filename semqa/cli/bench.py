@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ from semqa.cli.command import taking
 from semqa.cli.eval.judging import BenchJudge
 from semqa.cli.options import AsJson, RayOptions
 from semqa.cli.output import json_line, resumable, say, write_result
-from semqa.cli.running import open_named_judge
+from semqa.cli.running import named_judge
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.bench_config import ConfigReader
 
-app = typer.Typer(help="Benchmark engines on public datasets.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()
@@ -82,28 +82,27 @@ def quotesum(
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
-    with resumable():
-        engine, options = with_default(engine, options)
-        with _opened_judge(ctx.obj[BenchJudge], options.typed) as judging:
-            choice = choose(engine, options)
-            plan = Plan(data, engine, choice.options, limit, choice.prompts)
-            prompts = None
-            with ctx.obj[RayOptions].opened() as elsewhere, watching(engine) as watch:
-                if choice.prompts is not None:
-                    prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
-                    choice.say_citations(prompts)
-                if judging is not None:
-                    judging.on_progress = watch.judged
-                results = run(
-                    plan,
-                    out,
-                    watch.progress,
-                    prompts,
-                    watch.note,
-                    judging,
-                    retry_failed=retry_failed,
-                    workers=elsewhere,
-                )
+    engine, options = with_default(engine, options)
+    judging = ctx.with_resource(_judge(ctx.obj[BenchJudge], options.typed))
+    choice = choose(engine, options)
+    plan = Plan(data, engine, choice.options, limit, choice.prompts)
+    prompts = None
+    with resumable(), ctx.obj[RayOptions].opened() as elsewhere, watching(engine) as watch:
+        if choice.prompts is not None:
+            prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
+            choice.say_citations(prompts)
+        if judging is not None:
+            judging.on_progress = watch.judged
+        results = run(
+            plan,
+            out,
+            watch.progress,
+            prompts,
+            watch.note,
+            judging,
+            retry_failed=retry_failed,
+            workers=elsewhere,
+        )
     if as_json:
         write_result(json_line(results, indent=2))
     else:
@@ -139,14 +138,12 @@ def _run_grid(
     for line in reader.left_out:
         say(line)
     out: Path = whole["out"]
-    with ExitStack() as opened:
-        opened.enter_context(resumable())
-        with _at_line(reader, whole, "judge"):
-            judge = _made(BenchJudge, whole)
-            judging = opened.enter_context(_opened_judge(judge, options.typed | in_file.keys()))
-        with _at_line(reader, whole, "distributed"):
-            elsewhere = opened.enter_context(_made(RayOptions, whole).opened())
-        watch = opened.enter_context(watching(cells=cells))
+    with _at_line(reader, whole, "judge"):
+        judge = _made(BenchJudge, whole)
+        judging = ctx.with_resource(_judge(judge, options.typed | in_file.keys()))
+    with _at_line(reader, whole, "distributed"):
+        elsewhere = ctx.with_resource(_made(RayOptions, whole).opened())
+    with resumable(), watching(cells=cells) as watch:
         if judging is not None:
             judging.on_progress = watch.judged
         outcomes = run_grid(
@@ -187,14 +184,6 @@ def _made(kind: Any, values: Mapping[str, Any]) -> Any:
     return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
-@contextmanager
-def _opened_judge(judge: BenchJudge, given: Collection[str]) -> Iterator[CachedJudge | None]:
-    """Open the judge while the block runs, if one is named; `given` are the names of options."""
-    judging = open_named_judge(
-        judge, named=judge.judge is not None, needs="--judge", typed=given, reads=True
-    )
-    try:
-        yield judging
-    finally:
-        if judging is not None:
-            judging.close()
+def _judge(judge: BenchJudge, given: Collection[str]) -> AbstractContextManager[CachedJudge | None]:
+    named = judge.judge is not None
+    return named_judge(judge, named=named, needs="--judge", typed=given, reads=True)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib import parse
 
 import typer
@@ -21,12 +20,12 @@ from semqa.cli.choice import Choice, EngineOptions, choose, with_default
 from semqa.cli.inputs import Given, SourceFinder, SourceOptions, check_files, check_text
 from semqa.cli.options import EngineName
 from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
-from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only
+from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only, show_live
 from semqa.data.files import data_folder
 from semqa.engines import Engine, Request, StreamingEngine
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
-from semqa.quotes import Quote, QuotedAnswer
+from semqa.quotes import Quote
 from semqa.quotes.answer import NO_QUESTION
 from semqa.quotes.render import to_markdown
 from semqa.quotes.render.common import percent, quoted_pieces, safe_text
@@ -47,8 +46,6 @@ _COMMANDS = {
 }
 _HISTORY_LINES = 1_000
 _MAX_LINE = 100_000
-_REFRESH = 1 / 12
-"""Seconds between two updates of an answer that is being written."""
 
 
 def chat(
@@ -195,34 +192,11 @@ class _Chat:
         if not given:
             run = Run(self._choice, engine.name, abstention(), 0.0, None, None)
         else:
-            watch = self._watching(request) if streams and sys.stdout.isatty() else None
+            live = streams and sys.stdout.isatty()
+            watch = show_live(request, self._console) if live else None
             with waiting("reading") if watch is None and not streams else nullcontext():
                 run = run_engine(self._choice, engine, task, watch)
         return _Turn(question, understood, run, given)
-
-    def _watching(self, request: Any) -> Callable[[Iterable[str]], str]:
-        """Return a function that shows an answer while it is written."""
-        from rich.live import Live
-
-        from semqa.quotes.live import AnswerReader
-
-        def watch(pieces: Iterable[str]) -> str:
-            reader = AnswerReader(request.sources)
-            shown = 0.0
-            with Live(console=self._console, transient=True, refresh_per_second=12) as live:
-                for piece in pieces:
-                    reader.add(piece)
-                    if time.monotonic() - shown < _REFRESH:
-                        continue
-                    shown = time.monotonic()
-                    sure = reader.sure
-                    answer = QuotedAnswer.parse(sure, request.sources)
-                    text = answer_text(answer, request.understood)
-                    text.append(safe_text(reader.text[len(sure) :]), "dim")
-                    live.update(text)
-            return reader.text
-
-        return watch
 
     def _show(self, turn: _Turn) -> None:
         console, result = self._console, turn.run.result

@@ -349,4 +349,4 @@ def embedding_bar(prompts: PromptSettings) -> Iterator[Callable[[int, int], None
         yield lambda _done, _total: None
         return
     with progress_bar("embedding questions", "examples") as update:
-        yield lambda done, total: None if update is None else update(done, total)
+        yield update

@@ -10,10 +10,7 @@ import typer
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 
-app = typer.Typer(
-    help="QuoteSum as a task of lm-evaluation-harness and inspect_ai.",
-    no_args_is_help=True,
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 class Harness(StrEnum):

@@ -71,9 +71,7 @@ def index(
     started = time.perf_counter()
     try:
         with progress_bar(name, "files") as progress, _interruptible() as interrupted:
-            report = index_folder(
-                target, folder, progress or (lambda _done, _total: None), interrupted.is_set
-            )
+            report = index_folder(target, folder, progress, interrupted.is_set)
     except InputError:
         if not existed:  # the folder has no documents
             library.delete(owner_id, name)

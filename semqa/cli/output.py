@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -94,15 +94,13 @@ def resumable(*, saved: bool = True) -> Iterator[None]:
 @contextmanager
 def progress_bar(
     title: str, unit: Literal["examples", "bytes", "files"]
-) -> Iterator[Callable[[int, int | None], None] | None]:
+) -> Iterator[Callable[[int, int | None], None]]:
     """Show a progress bar while the block runs, if standard error is a terminal.
 
-    Yields:
-        A function that takes the number done and the total (None if unknown); None without a
-        terminal.
+    Yield a function that takes the number done and the total, which may be unknown.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda _done, _total: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -135,9 +133,8 @@ def progress_bar(
 def waiting(message: str) -> Iterator[Callable[[str], None]]:
     """Show a status message while the block runs, if standard error is a terminal.
 
-    Yields:
-        A thread-safe function that replaces the message. Without a terminal, it prints each message
-        to standard error.
+    Yield a thread-safe function that replaces the message. Without a terminal, it prints each
+    message to standard error.
     """
     if not sys.stderr.isatty():
         yield say
@@ -147,23 +144,3 @@ def waiting(message: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(Text(safe_text(message))) as status:
         yield lambda text: status.update(Text(safe_text(text)))
-
-
-def watch(pieces: Iterable[str]) -> str:
-    """Join the pieces of a text and show it as it grows on standard error.
-
-    The preview is erased at the end, so the text is not shown twice.
-    """
-    if not sys.stderr.isatty():
-        return "".join(pieces)
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    text = ""
-    console = Console(stderr=True, highlight=False)
-    with Live(console=console, transient=True, refresh_per_second=12) as live:
-        for piece in pieces:
-            text += piece
-            live.update(Text(safe_text(text), style="dim"))
-    return text

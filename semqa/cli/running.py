@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,15 +18,21 @@ from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source, render
 from semqa.quotes.citations import sentence_citations
 from semqa.quotes.render import verdict_text
-from semqa.quotes.render.common import has_tick
+from semqa.quotes.render.common import has_tick, safe_text
+from semqa.quotes.render.terminal import answer_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from semqa.attribution.ais.auto import AnswerCheck
     from semqa.attribution.judges import CachedJudge
     from semqa.prompting import Prompt
 
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer and shows them as they arrive."""
+
+_REFRESH = 1 / 12
+"""Seconds between two updates of an answer that is being written."""
 
 
 class Format(StrEnum):
@@ -181,6 +187,30 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
     return Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
 
 
+def show_live(request: Request, console: Console) -> Watch:
+    """Return a function that shows an answer while it is written, and erases it at the end."""
+    from rich.live import Live
+
+    from semqa.quotes.live import AnswerReader
+
+    def watch(pieces: Iterable[str]) -> str:
+        reader = AnswerReader(request.sources)
+        shown = 0.0
+        with Live(console=console, transient=True, refresh_per_second=12) as live:
+            for piece in pieces:
+                reader.add(piece)
+                if time.monotonic() - shown < _REFRESH:
+                    continue
+                shown = time.monotonic()
+                answer = QuotedAnswer.parse(reader.sure, request.sources)
+                text = answer_text(answer, request.understood)
+                text.append(safe_text(reader.text[len(reader.sure) :]), "dim")
+                live.update(text)
+        return reader.text
+
+    return watch
+
+
 def _say_what_fits(prompt: Prompt, request: Request) -> None:
     """Print a note if the model's context is too short for all exemplars or sources."""
     if prompt.dropped:
@@ -222,15 +252,16 @@ def _answer(
     return QuotedAnswer.parse(text, request.sources), None
 
 
-def open_named_judge(
+@contextmanager
+def named_judge(
     options: JudgeOptions,
     *,
     named: bool,
     needs: str,
     typed: Collection[str] = (),
     reads: bool = False,
-) -> CachedJudge | None:
-    """Open a judge, or return None if none is named.
+) -> Iterator[CachedJudge | None]:
+    """Open a judge for a block, or yield None if none is named.
 
     Args:
         needs: the flag that turns judging on.
@@ -241,20 +272,18 @@ def open_named_judge(
         for each in fields(options):
             if each.name in typed:
                 raise InputError(f"needs {needs}.", field=each.name)
-        return None
-    opened = options.open()
-    if not (reads and "answer" in opened.abilities):
-        opened.require("entailment")
-    return opened
+        yield None
+        return
+    with closing(options.open()) as opened:
+        if not (reads and "answer" in opened.abilities):
+            opened.require("entailment")
+        yield opened
 
 
 def judge_answer(question: str, answer: QuotedAnswer, judge: CachedJudge) -> AnswerCheck:
-    """Judge an answer with a progress bar, and close the judge."""
-    try:
-        with judge_progress(judge, "judging"):
-            check = check_answer(question, answer, judge)
-    finally:
-        judge.close()
+    """Judge an answer with a progress bar."""
+    with judge_progress(judge, "judging"):
+        check = check_answer(question, answer, judge)
     for note in unparsed_note(judge.unparsed):
         say(note)
     return check

@@ -132,9 +132,16 @@ def test_bench_closes_its_engine(
 
 
 WATCH = """
-import sys
-from semqa.cli.output import watch
-text = watch(iter(["[ 1 Bing ] ", "\\x1b[31mred", " and\\nmore"]))
+import time
+from rich.console import Console
+from semqa import Source
+from semqa.cli.running import show_live
+from semqa.engines import Request
+def pieces():
+    for piece in ("[ 1 Bing ] ", "\\x1b[31mred", " and\\nmore"):
+        time.sleep(0.1)
+        yield piece
+text = show_live(Request("Who?", (Source("Bing"),)), Console(stderr=True))(pieces())
 print(repr(text), flush=True)
 """
 

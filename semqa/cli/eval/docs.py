@@ -141,14 +141,13 @@ def _answer(
         else:
             find = collections.find
             with progress_bar("indexing", "files") as update:
-                collections.prepare(pending, update or (lambda _done, _total: None))
+                collections.prepare(pending, update)
         opened = choice.opened([each.question for each in pending])
         with opened as engine, progress_bar(spec, "examples") as update:
             for answer in answer_questions(engine, spec, pending, find, keys):
                 file.append(answer)
                 done += 1
-                if update is not None:
-                    update(done, total)
+                update(done, total)
     return {each.id: file.answers[spec, each.id] for each in asked.questions}
 
 
