@@ -17,19 +17,21 @@ from semqa.server.running import Running
 from semqa.server.settings import ServerSettings
 from tests.server.stand_ins import Library, Store
 
-DOCUMENT: dict[str, Any] = {
-    "sources": [],
-    "messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "document", "source": {"type": "text", "data": "Bing sang it."}},
-                {"type": "text", "text": "Who sang it?"},
-            ],
-        }
-    ],
-}
-"""The body for `/v1/messages` when other APIs get sources."""
+APIS = ("/v1/answers", "/v1/chat/completions", "/v1/responses", "/v1/messages")
+
+
+def asking(path: str, question: str, text: str) -> dict[str, Any]:
+    """Return the body that asks a question about one source."""
+    sources = [{"text": text}]
+    if path == "/v1/answers":
+        return {"question": question, "sources": sources}
+    if path == "/v1/responses":
+        return {"input": question, "sources": sources}
+    if path == "/v1/chat/completions":
+        return {"messages": [{"role": "user", "content": question}], "sources": sources}
+    document = {"type": "document", "source": {"type": "text", "data": text}}
+    content = [document, {"type": "text", "text": question}]
+    return {"messages": [{"role": "user", "content": content}]}
 
 
 class Address(str):

@@ -21,9 +21,16 @@ SOURCES = [
     {"title": "Weather", "text": "It rained."},
     {"text": BRIDGE, "url": "https://b.example/"},
 ]
-WRITTEN = ["Opened ", "in [ 2 19", "32 ] and [ 2 painted grey", " ], not [ 1 1999 ]", " 🎄."]
 LIBRARY = Library(bridges=[BRIDGE], towers=[TOWER])
-MODEL = Scripted(WRITTEN)
+MODEL = Scripted(
+    ["Opened ", "in [ 2 19", "32 ] and [ 2 painted grey", " ], not [ 1 1999 ]", " 🎄."]
+)
+TEXT = "Opened in 1932 and painted grey, not 1999 🎄."
+QUESTION: dict[str, Any] = {
+    "model": "semqa",
+    "messages": [{"role": "user", "content": "When was the bridge opened?"}],
+    "extra_body": {"sources": SOURCES},
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +62,9 @@ def annotated(message: Any) -> list[dict[str, Any]]:
 
 
 def test_openai_whole(chat: openai.OpenAI) -> None:
-    made = chat.chat.completions.create(
-        model="semqa",
-        messages=[{"role": "user", "content": "When was the bridge opened?"}],
-        extra_body={"sources": SOURCES},
-    )
+    made = chat.chat.completions.create(**QUESTION)
     message = made.choices[0].message
-    assert message.content == "Opened in 1932 and painted grey, not 1999 🎄."
+    assert message.content == TEXT
     first, second = annotated(message)
     assert first == {
         "index": 0,
@@ -91,18 +94,10 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
 
 
 def test_openai_stream_helper(chat: openai.OpenAI) -> None:
-    with chat.chat.completions.stream(
-        model="semqa",
-        messages=[{"role": "user", "content": "When was the bridge opened?"}],
-        extra_body={"sources": SOURCES},
-        stream_options={"include_usage": True},
-    ) as stream:
+    usage: Any = {"include_usage": True}
+    with chat.chat.completions.stream(**QUESTION, stream_options=usage) as stream:
         made = stream.get_final_completion()
-    whole = chat.chat.completions.create(
-        model="semqa",
-        messages=[{"role": "user", "content": "When was the bridge opened?"}],
-        extra_body={"sources": SOURCES},
-    )
+    whole = chat.chat.completions.create(**QUESTION)
     assert annotated(made.choices[0].message) == annotated(whole.choices[0].message)
     assert made.choices[0].message.content == whole.choices[0].message.content
     assert made.usage == whole.usage
@@ -116,6 +111,73 @@ def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> 
     assert chat.models.retrieve("semqa/towers").id == "semqa/towers"
     with pytest.raises(openai.NotFoundError, match="semqa"):
         chat.models.retrieve("semqa/none")
+
+
+ASKED_ONCE: dict[str, Any] = {
+    "model": "semqa",
+    "input": "When was it?",
+    "extra_body": {"sources": SOURCES},
+}
+
+
+def cited(response: Any) -> list[tuple[str, str]]:
+    (message,) = response.output
+    (part,) = message.content
+    found = [each.to_dict() for each in part.annotations]
+    for each in found:
+        assert part.text[each["start_index"] : each["end_index"]] == each["quote"]
+    return [(each["quote"], each["url"]) for each in found]
+
+
+def test_responses_whole(chat: openai.OpenAI) -> None:
+    response = chat.responses.create(**ASKED_ONCE)
+    assert response.output_text == TEXT
+    assert response.status == "completed"
+    assert cited(response) == [
+        ("1932", "https://b.example/"),
+        ("painted grey", "https://b.example/"),
+    ]
+    first = response.output[0].content[0].annotations[0].to_dict()
+    assert BRIDGE[first["source_start"] : first["source_end"]] == "1932"
+    assert response.model_extra is not None
+    assert response.model_extra["semqa"]["counts"]["fabricated"] == 1
+
+
+def test_responses_stream_helper(chat: openai.OpenAI) -> None:
+    with chat.responses.stream(**ASKED_ONCE) as stream:
+        response = stream.get_final_response()
+    assert response.output_text == TEXT
+    assert len(cited(response)) == 2
+
+
+def test_responses_search_collections_named_by_file_search(chat: openai.OpenAI) -> None:
+    response = chat.responses.create(
+        model="extractive",
+        input=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Where is the tower?"}]},
+            {"role": "assistant", "content": "I cannot tell."},
+            {"role": "user", "content": "When was it opened?"},
+        ],
+        tools=[{"type": "file_search", "vector_store_ids": ["towers"]}],
+        temperature=0,
+    )
+    ((quote, url),) = cited(response)
+    assert quote == "The tower was opened in 1889."
+    assert url.startswith("http://127.0.0.1")
+    assert response.model_extra is not None
+    assert response.model_extra["semqa"]["unused"] == ["temperature", "input.0"]
+    assert response.model_extra["semqa"]["sources"][0]["collection"] == "towers"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_responses_have_a_token_limit(chat: openai.OpenAI, stream: bool) -> None:
+    got: Any = chat.responses.create(**ASKED_ONCE, max_output_tokens=4, stream=stream)
+    response = list(got)[-1].response if stream else got
+    assert response.output_text == "Opened in 1932 and "
+    assert response.status == "incomplete"
+    assert response.incomplete_details.reason == "max_output_tokens"
+    assert cited(response) == [("1932", "https://b.example/")]
 
 
 class Breaking(Scripted):

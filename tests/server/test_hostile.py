@@ -18,7 +18,7 @@ from semqa.server.chat import ChatRequest
 from semqa.server.messages import MessagesRequest
 from tests.documents import makers
 from tests.effort import effort
-from tests.server.serving import client
+from tests.server.serving import APIS, asking, client
 from tests.server.stand_ins import Scripted
 
 HOSTILE = (
@@ -138,79 +138,71 @@ def test_invalid_json_is_named_with_its_place(server: TestClient) -> None:
     assert reply.json()["error"]["message"].endswith("body is invalid JSON at character 6")
 
 
+ANSWERS, CHAT, RESPONSES, MESSAGES = APIS
+
+
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("path", "change", "field", "problem"),
     [
-        ({"question": 5}, "question must be a string"),
-        ({"sources": ["x"]}, "sources.0 must be an object"),
-        ({"sources": [{}]}, "sources.0.text is missing"),
-        ({"collection": 3}, "collection must be a string or an array"),
-        ({"limit": 101}, "limit must be at most 100"),
-        ({"x": 1}, "x is not a known field"),
+        (ANSWERS, {"question": 5}, "question", "must be a string"),
+        (ANSWERS, {"sources": ["x"]}, "sources.0", "must be an object"),
+        (ANSWERS, {"sources": [{}]}, "sources.0.text", "is missing"),
+        (ANSWERS, {"collection": 3}, "collection", "must be a string or an array"),
+        (ANSWERS, {"limit": 101}, "limit", "must be at most 100"),
+        (ANSWERS, {"x": 1}, "x", "is not a known field"),
+        # Types are those of JSON.
+        (ANSWERS, {"stream": "yes"}, "stream", "must be true or false"),
+        (ANSWERS, {"renumber": 1}, "renumber", "must be true or false"),
+        (ANSWERS, {"limit": "3"}, "limit", "must be a whole number"),
+        (CHAT, {"stream": "true"}, "stream", "must be true or false"),
+        (CHAT, {"max_tokens": 3.0}, "max_tokens", "must be a whole number"),
+        (
+            CHAT,
+            {"stream_options": {"include_usage": "yes"}},
+            "stream_options.include_usage",
+            "must be true or false",
+        ),
+        (
+            RESPONSES,
+            {"tools": [{"type": "file_search", "max_num_results": True}]},
+            "tools.0.max_num_results",
+            "must be a whole number",
+        ),
+        (MESSAGES, {"stream": 1}, "stream", "must be true or false"),
     ],
 )
 def test_an_invalid_field_is_named_with_what_it_must_be(
-    server: TestClient, change: dict[str, Any], problem: str
+    server: TestClient, path: str, change: dict[str, Any], field: str, problem: str
 ) -> None:
-    body = {"question": "Who?", "sources": [{"text": "Ann."}], **change}
-    error = server.post("/v1/answers", json=body).json()["error"]
-    assert error["message"] == f"The request is invalid: {problem}"
-    assert error["param"] == problem.split(maxsplit=1)[0]
+    body = {**asking(path, "Who?", "Ann."), **change}
+    error = server.post(path, json=body).json()["error"]
+    assert (error["message"], error["param"]) == (
+        f"The request is invalid: {field} {problem}",
+        field,
+    )
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 @pytest.mark.parametrize(
     ("path", "change", "field"),
     [
-        ("answers", '"limit": %s', "limit"),
-        ("chat/completions", '"temperature": %s', "temperature"),
-        ("chat/completions", '"metadata": {"a": [1, %s]}', "metadata.a.1"),
-        ("responses", '"tools": [{"type": "function", "x": %s}]', "tools.0.x"),
-        ("messages", '"system": [{"type": "text", "text": "x", "x": %s}]', "system.0.x"),
+        (ANSWERS, {"limit": "#"}, "limit"),
+        (CHAT, {"temperature": "#"}, "temperature"),
+        (CHAT, {"metadata": {"a": [1, "#"]}}, "metadata.a.1"),
+        (RESPONSES, {"tools": [{"type": "function", "x": "#"}]}, "tools.0.x"),
+        (MESSAGES, {"system": [{"type": "text", "text": "x", "x": "#"}]}, "system.0.x"),
     ],
 )
 def test_a_number_that_is_not_finite_is_refused(
-    server: TestClient, path: str, change: str, field: str, number: str
+    server: TestClient, path: str, change: dict[str, Any], field: str, number: str
 ) -> None:
-    asked = '"messages": [{"role": "user", "content": "Who?"}]'
-    asked = {"answers": '"question": "Who?"', "responses": '"input": "Who?"'}.get(path, asked)
-    if path != "messages":
-        asked += ', "sources": [{"text": "Ann."}]'
-    body = f"{{{asked}, {change % number}}}"
-    headers = {"content-type": "application/json"}
-    reply = server.post(f"/v1/{path}", content=body, headers=headers)
+    body = json.dumps({**asking(path, "Who?", "Ann."), **change}).replace('"#"', number)
+    reply = server.post(path, content=body, headers={"content-type": "application/json"})
     assert reply.status_code == 400, reply.text
     assert (error := reply.json()["error"])["param"] == field
     assert error["message"] == f"The request is invalid: {field} must be " + (
         "a whole number" if field == "limit" else "a finite number"
     )
-
-
-@pytest.mark.parametrize(
-    ("path", "change", "field"),
-    [
-        ("answers", {"stream": "yes"}, "stream"),
-        ("answers", {"renumber": 1}, "renumber"),
-        ("answers", {"limit": "3"}, "limit"),
-        ("chat/completions", {"stream": "true"}, "stream"),
-        ("chat/completions", {"max_tokens": 3.0}, "max_tokens"),
-        (
-            "chat/completions",
-            {"stream_options": {"include_usage": "yes"}},
-            "stream_options.include_usage",
-        ),
-        ("responses", {"tools": [{"type": "file_search", "max_num_results": True}]},
-         "tools.0.max_num_results"),
-        ("messages", {"stream": 1}, "stream"),
-    ],
-)  # fmt: skip
-def test_types_are_those_of_json(
-    server: TestClient, path: str, change: dict[str, Any], field: str
-) -> None:
-    asked: dict[str, Any] = {"messages": [{"role": "user", "content": "Who?"}]}
-    asked = {"answers": {"question": "Who?"}, "responses": {"input": "Who?"}}.get(path, asked)
-    error = server.post(f"/v1/{path}", json={**asked, **change}).json()["error"]
-    assert error["param"] == field
 
 
 MANY = 200_000

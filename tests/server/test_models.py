@@ -12,12 +12,12 @@ import pytest
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from tests.engines.openai import server as endpoint
 from tests.server import serving as here
-from tests.server.serving import DOCUMENT
+from tests.server.serving import APIS, asking
 from tests.server.test_gone import calling, eventually, nothing_left, raw
 
 SOURCES = [{"text": "White Christmas was sung by Bing Crosby in 1942."}]
 TEXT = "By [ 1 bing crosby ] and [ 1 zzz ], [ 2 1942 ]."
-ASKED = {"question": "Who sang White Christmas?", "sources": SOURCES}
+ASKED: dict[str, Any] = {"question": "Who sang White Christmas?", "sources": SOURCES}
 
 
 @contextmanager
@@ -50,24 +50,16 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "more", "reason"),
-    [
-        (
-            "/v1/chat/completions",
-            {"messages": [{"role": "user", "content": ASKED["question"]}]},
-            "length",
-        ),
-        ("/v1/messages", DOCUMENT, "max_tokens"),
-    ],
+    ("path", "reason"), [("/v1/chat/completions", "length"), ("/v1/messages", "max_tokens")]
 )
-def test_an_answer_that_was_cut_off_says_so(path: str, more: dict[str, Any], reason: str) -> None:
+def test_an_answer_that_was_cut_off_says_so(path: str, reason: str) -> None:
+    body = asking(path, ASKED["question"], SOURCES[0]["text"])
     with (
         model(endpoint.Answer("By [ 1", reason="length")) as (engine, _),
         here.client(engine) as server,
     ):
         for stream in (False, True):
-            reply = server.post(path, json={**ASKED, **more, "stream": stream}).text
-            assert f'"{reason}"' in reply
+            assert f'"{reason}"' in server.post(path, json={**body, "stream": stream}).text
         assert server.post("/v1/answers", json=ASKED).json()["finished"] is False
 
 
@@ -80,18 +72,10 @@ def test_a_disconnect_cancels_the_request_to_the_model() -> None:
         assert eventually(lambda: nothing_left(url), seconds=5)
 
 
-@pytest.mark.parametrize(
-    ("path", "more"),
-    [
-        ("/v1/answers", {}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": ASKED["question"]}]}),
-        ("/v1/responses", {"input": ASKED["question"]}),
-        ("/v1/messages", DOCUMENT),
-    ],
-)
+@pytest.mark.parametrize("path", APIS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_empty_answer_is_an_error(path: str, more: dict[str, Any], stream: bool) -> None:
-    body = {**(ASKED if path == "/v1/answers" else {"sources": SOURCES}), **more, "stream": stream}
+def test_an_empty_answer_is_an_error(path: str, stream: bool) -> None:
+    body = {**asking(path, ASKED["question"], SOURCES[0]["text"]), "stream": stream}
     for text, reason, why in ((" \n", "stop", "Ask again"), ("", "length", "token limit")):
         answer = endpoint.Answer(text, reason=reason)
         with model(answer) as (engine, _), here.client(engine) as server:

@@ -11,7 +11,6 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -22,7 +21,7 @@ from semqa.retrieval.passages import collection as of_collection
 from semqa.server.errors import as_error
 from semqa.server.store import Store as RealStore
 from tests.engines.openai import server as endpoint
-from tests.server.serving import DOCUMENT, client, serving
+from tests.server.serving import APIS, asking, client, serving
 from tests.server.stand_ins import Conversation, Slow, Store, Written
 from tests.server.test_gone import eventually
 from tests.server.test_models import model
@@ -62,9 +61,7 @@ def test_an_unavailable_database_is_reported() -> None:
     ],
 )
 def test_errors_of_a_model_server_are_not_shown(path: str, failure: int, status: int) -> None:
-    body = {**ASKED, "messages": [{"role": "user", "content": "Who sang?"}], "input": "Who sang?"}
-    if path == "/v1/answers":
-        body = dict(ASKED)
+    body = asking(path, "Who sang?", "Bing Crosby sang it.")
     with (
         model(endpoint.error(failure, "body-of-upstream")) as (engine, _),
         client(engine) as server,
@@ -94,18 +91,10 @@ def test_guessing_keys_is_rate_limited() -> None:
         assert server.get("/v1/models", headers=asked).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("path", "more"),
-    [
-        ("/v1/answers", {}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
-        ("/v1/responses", {"input": "Who?"}),
-        ("/v1/messages", DOCUMENT),
-    ],
-)
-def test_a_stream_cut_by_shutdown_says_so(path: str, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("path", APIS)
+def test_a_stream_cut_by_shutdown_says_so(path: str) -> None:
     slow = Slow()
-    body = {**ASKED, **more, "stream": True}
+    body = {**asking(path, "Who sang?", "Bing Crosby sang it."), "stream": True}
 
     def read(url: str) -> list[str]:
         with httpx.stream("POST", f"{url}{path}", json=body, timeout=60) as reply:

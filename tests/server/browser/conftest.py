@@ -120,16 +120,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         yield start
 
 
-@pytest.fixture
-def problems() -> list[str]:
-    """Errors on the page; a test removes the errors that it expects."""
-    return []
-
-
-@pytest.fixture
-def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
-    """A page in a fresh profile. The test fails on script errors, policy violations and foreign requests."""
-    context = browser.new_context(viewport={"width": 1400, "height": 860}, locale="en-GB")
+def watched(browser: Browser, problems: list[str], **settings: Any) -> Page:
+    """Open a page in a fresh profile, and collect its script errors and foreign requests."""
+    context = browser.new_context(locale="en-GB", **settings)
     context.set_default_timeout(30_000)
     opened = context.new_page()
 
@@ -145,6 +138,14 @@ def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
     opened.on("console", said)
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("request", asked)
+    return opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page; the test fails on script errors, policy violations and foreign requests."""
+    problems: list[str] = []
+    opened = watched(browser, problems, viewport={"width": 1400, "height": 860})
     yield opened
-    context.close()
+    opened.context.close()
     assert not problems

@@ -124,23 +124,6 @@ def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
             assert secret.encode() not in path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("role", "content", "wrong"),
-    [
-        ("system", {}, "role"),
-        ("user", {"x": {1}}, "content"),
-        ("user", {"x": float("nan")}, "content"),
-    ],
-)
-def test_messages_that_cannot_be_stored_are_refused(
-    store: Store, role: str, content: dict[str, object], wrong: str
-) -> None:
-    talk = store.create_conversation("me")
-    with pytest.raises(InputError, match=wrong):
-        store.add_message("me", talk.id, role, content)  # type: ignore[arg-type]
-    assert store.conversation("me", talk.id).messages == []
-
-
 json_texts = st.recursive(
     st.none()
     | st.booleans()
