@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,3 +133,47 @@ def served(study: Study, **more: Any) -> Iterator[Site]:
             yield Site(client, store)
     finally:
         store.close()
+
+
+class Served:
+    """`semqa study serve` in a separate process, with the links by name."""
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        command = [sys.executable, "-m", "semqa", "study", "serve", str(folder)]
+        self.process = subprocess.Popen(
+            [*command, "--port", str(port)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.links: dict[str, str] = {}
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            name, link = line.split()
+            self.links[name] = link
+            # The owner comes first, then the raters in the order added.
+            if name == "eve":
+                break
+        assert "eve" in self.links, "the server did not start"
+        self.port = int(self.links["owner"].split(":")[2].split("/")[0])
+
+    def kill(self) -> None:
+        """Kill the server without notice."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(40)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@contextmanager
+def serving(folder: Path, port: int = 0) -> Iterator[Served]:
+    served = Served(folder, port)
+    try:
+        yield served
+    finally:
+        served.stop()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,20 +11,7 @@ import pytest
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
-from tests.studies.made import OUTPUTS, make_study, write_lines
-
-
-def start(folder: Path) -> tuple[subprocess.Popen[str], dict[str, str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "semqa", "study", "serve", str(folder), "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    links = dict(process.stdout.readline().split() for _ in range(4))
-    process.stdout.close()
-    return process, links
+from tests.studies.made import OUTPUTS, make_study, serving, write_lines
 
 
 def rate(link: str, acknowledged: list[tuple[str, int]], stop: threading.Event) -> None:
@@ -52,22 +35,21 @@ def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in" / "outputs.jsonl", rows)
     study = make_study(tmp_path, inputs=[Input(path)])
     acknowledged: list[tuple[str, int]] = []
-    process, links = start(study.folder)
     stop = threading.Event()
-    raters = [
-        threading.Thread(target=rate, args=(links[name], acknowledged, stop))
-        for name in ("ann", "ben", "eve")
-    ]
-    for each in raters:
-        each.start()
-    while len(acknowledged) < 50:
-        assert any(each.is_alive() for each in raters)
-        stop.wait(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    stop.set()
-    for each in raters:
-        each.join(30)
+    with serving(study.folder) as server:
+        raters = [
+            threading.Thread(target=rate, args=(server.links[name], acknowledged, stop))
+            for name in ("ann", "ben", "eve")
+        ]
+        for each in raters:
+            each.start()
+        while len(acknowledged) < 50:
+            assert any(each.is_alive() for each in raters)
+            stop.wait(0.01)
+        server.kill()
+        stop.set()
+        for each in raters:
+            each.join(30)
     store = Store(open_study(study.folder))
     tokens = {each.name: each.token for each in store.raters()}
     done = {(tokens[name], number) for name in tokens for number, over in store.order(name) if over}

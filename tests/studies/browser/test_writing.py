@@ -12,8 +12,8 @@ from semqa.data.quotesum import read_quotesum
 from semqa.studies.folder import open_study
 from semqa.studies.kind import Input, Study
 from semqa.studies.store import Store
-from tests.studies.browser.conftest import Served, Sight, hosted, serving
-from tests.studies.made import make_study, write_lines
+from tests.studies.browser.conftest import Sight, hosted
+from tests.studies.made import Served, make_study, serving, write_lines
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
