@@ -317,9 +317,9 @@ def _store(folder: Path) -> Store:
 
 
 def _links(store: Store, address: str) -> list[str]:
-    from semqa.studies.records import CLOSED
+    from semqa.studies.records import CLOSED, OWNER
 
-    people = [store.owner(), *(each for each in store.raters() if each.state not in CLOSED)]
+    people = [store.rater(OWNER), *(each for each in store.raters() if each.state not in CLOSED)]
     width = max(len(each.name) for each in people)
     base = address.rstrip("/") + "/"
     return [f"{each.name:<{width}}  {base}#{each.token}" for each in people]

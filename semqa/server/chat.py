@@ -18,7 +18,7 @@ from pydantic import Field
 from semqa.errors import InputError
 from semqa.quotes import FreeText, Quote, Status
 from semqa.quotes.marks import canonical_mark
-from semqa.server.answering import AnswerResult, AnswerSource, Piece, PreparedQuestion
+from semqa.server.answering import AnswerResult, Piece, PreparedQuestion
 from semqa.server.asking import Serializer, page_address, prepare, respond, source_link
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import MODEL, named_model
@@ -153,7 +153,9 @@ async def prepare_conversation(
         return prepared, Content(page_address(request), body.format or "plain")
     read = read_conversation(turns, field)
     engine, named = named_model(body.model, request.app.state.shelf)
-    form = _content_form(request, body.format, read.sources)
+    # Apps that label their passages get the labels.
+    labelled = any(each.label for each in read.sources)
+    form = body.format or ("numbered" if labelled else request.app.state.settings.citations)
     given = to_sources(body.sources)
     prepared = await prepare(
         request,
@@ -168,18 +170,6 @@ async def prepare_conversation(
         unused=(*unused, *(f"{field}.{at}" for at in read.ignored)),
     )
     return prepared, Content(page_address(request), form)
-
-
-def _content_form(
-    request: Request, requested: Citations | None, sources: Sequence[AnswerSource]
-) -> Citations:
-    """Return the format of quotes; apps that label their passages get the labels."""
-    if requested is not None:
-        return requested
-    if any(each.label for each in sources):
-        return "numbered"
-    form: Citations = request.app.state.settings.citations
-    return form
 
 
 class Content:

@@ -31,6 +31,7 @@ from semqa.studies.kind import (
     Studies,
     Study,
     Table,
+    span_question,
     spans_of,
     text_part,
 )
@@ -46,7 +47,6 @@ _LABEL = Question(
         Option("Contradictory", "Contradictory", "The reference contradicts at least one point."),
     ),
 )
-_EVIDENCE = (("label", ("Attributable", "Contradictory")),)
 
 
 class AttrScore(LabelledTables):
@@ -73,14 +73,12 @@ class AttrScore(LabelledTables):
             parts = (text_part("Question", str(data["query"])), *parts)
         asked = (
             _LABEL,
-            Question(
+            span_question(
                 "evidence",
                 "Mark the words of the reference that decide it",
-                "spans",
-                when=_EVIDENCE,
-                hint="Drag over the words, or click the first and the last one.",
-                part="reference",
-                length=len(reference),
+                "reference",
+                reference,
+                (("label", ("Attributable", "Contradictory")),),
             ),
             Question("remark", "Remark (optional)", "text", required=False),
         )

@@ -52,7 +52,7 @@ _ASKED = (
     Question("remark", "Remark (optional)", "text", required=False),
 )
 _SHOWN = ("sentence", "explanation", "annotator", "document")
-_DATA = ("doc_id", "topic", "model_name", "sent_idx", "sentence", "explanation")
+_DATA = ("doc_id", "topic", "model_name", "sent_idx", "sentence")
 
 
 class Explanations(Kind):
@@ -60,7 +60,7 @@ class Explanations(Kind):
 
     name = "explanations"
     title = "Is the explanation right?"
-    columns = (*_DATA[:-1], "evaluator", "explanation", "right", "remark", "rater", "seconds")
+    columns = (*_DATA, "evaluator", "explanation", "right", "remark", "rater", "seconds")
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
         documents: dict[str, str] = {}
@@ -99,12 +99,13 @@ class Explanations(Kind):
         row = {
             **{name: rated.item.data.get(name) for name in _DATA},
             "evaluator": rated.item.system,
+            "explanation": rated.item.data.get("explanation"),
             "right": rated.values["right"],
             "remark": rated.values.get("remark", ""),
             "rater": rated.rater,
             "seconds": round(rated.seconds, 1),
         }
-        return [{name: row[name] for name in self.columns}]
+        return [row]
 
     def report(self, studies: Studies) -> Figures:
         """Return the share of right explanations by evaluator, and agreement."""

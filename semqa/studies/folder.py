@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from semqa.data.files import make_folder, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, encode_row, read_rows
@@ -59,7 +58,8 @@ def create_study(
         raise InputError(f"The folder {folder} is not empty. Choose another one.")
     for name, content in (kept or {}).items():
         write_atomic(folder / name, [content])
-    write_atomic(folder / ITEMS_FILE, (encode_row(_row(item)) for item in items))
+    rows = ({k: v for k, v in asdict(item).items() if v is not None} for item in items)
+    write_atomic(folder / ITEMS_FILE, map(encode_row, rows))
     write_atomic(folder / GUIDELINES_FILE, [study.guidelines.encode()])
     return study
 
@@ -128,13 +128,6 @@ def _check_gold(item: Item, questions: Sequence[str], number: int) -> None:
             field="expected",
             where=f"item {number}",
         )
-
-
-def _row(item: Item) -> dict[str, Any]:
-    row: dict[str, Any] = {"item": item.item, "system": item.system, "data": dict(item.data)}
-    if item.expected is not None:
-        row["expected"] = dict(item.expected)
-    return row
 
 
 def _item(row: Row) -> Item:

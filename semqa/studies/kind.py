@@ -174,6 +174,23 @@ class Question:
         return bool(0 <= span[0] < span[1] <= self.length)
 
 
+def span_question(
+    id: str,  # noqa: A002 - as in `Question`
+    text: str,
+    part: str,
+    content: str,
+    when: tuple[tuple[str, tuple[Any, ...]], ...],
+    *,
+    required: bool = True,
+) -> Question:
+    """Return a question that asks to mark words of a displayed text."""
+    how = "Drag over the words, or click the first and the last one."
+    length = len(content)
+    return Question(
+        id, text, "spans", when=when, required=required, hint=how, part=part, length=length
+    )
+
+
 def same(one: object, other: object) -> bool:
     """Whether two JSON values are equal; unlike in Python, true differs from 1."""
     return type(one) is type(other) and one == other

@@ -28,6 +28,7 @@ from semqa.studies.kind import (
     Stage,
     Studies,
     Study,
+    span_question,
     spans_of,
     text_part,
 )
@@ -44,8 +45,6 @@ _CONSISTENT = Question(
         Option(False, "Inconsistent", "A claim is missing from the knowledge or contradicts it."),
     ),
 )
-_WRONG = (("consistent", (False,)),)
-_HOW = "Drag over the words, or click the first and the last one."
 
 
 class Q2(LabelledTables):
@@ -67,26 +66,19 @@ class Q2(LabelledTables):
             {**text_part("Response", response), "id": "response", "words": True, "main": True},
             {**text_part("Knowledge", knowledge), "id": "knowledge", "words": True},
         )
+        wrong = (("consistent", (False,)),)
         asked = (
             _CONSISTENT,
-            Question(
-                "claims",
-                "Mark the wrong words in the response",
-                "spans",
-                when=_WRONG,
-                hint=_HOW,
-                part="response",
-                length=len(response),
+            span_question(
+                "claims", "Mark the wrong words in the response", "response", response, wrong
             ),
-            Question(
+            span_question(
                 "evidence",
                 "Mark what the knowledge says instead, if anything",
-                "spans",
-                when=_WRONG,
+                "knowledge",
+                knowledge,
+                wrong,
                 required=False,
-                hint=_HOW,
-                part="knowledge",
-                length=len(knowledge),
             ),
             Question("remark", "Remark (optional)", "text", required=False),
         )

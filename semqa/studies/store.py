@@ -155,10 +155,6 @@ class Store:
         with self._reading() as session:
             return read_raters(session)
 
-    def owner(self) -> Rater:
-        """Return the owner, with the token of the owner's link."""
-        return self.rater(OWNER)
-
     def keys(self) -> Sequence[object]:
         """Return a non-empty sequence, so that the server always requires a token."""
         return (OWNER,)
@@ -365,14 +361,9 @@ class Store:
 
     # Reviews
 
-    def reviewed(self) -> bool:
-        """Whether the study has reviewers, so that only accepted answers count."""
-        with self._reading() as session:
-            return bool(read_raters(session, REVIEWER))
-
     def unaccepted(self, rater: str | None = None) -> int:
         """Return the number of finished items not yet accepted; 0 if there are no reviewers."""
-        if not self.reviewed():
+        if not any(each.state == REVIEWER for each in self.raters()):
             return 0
         return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 

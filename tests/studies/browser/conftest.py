@@ -25,7 +25,7 @@ __all__ = ["browser"]
 def hosted(study: Study) -> Iterator[dict[str, str]]:
     """Serve a study in this process, which is quicker; yields the links by name."""
     store = Store(study)
-    people = [store.owner(), *store.raters()]
+    people = [store.rater("owner"), *store.raters()]
     try:
         with run(create_app(store, ServerSettings(data=study.folder, port=0))) as url:
             yield {each.name: f"{url}/#{each.token}" for each in people}
