@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from semqa.__main__ import main
+from semqa.cli.main import app
+from semqa.engines import accepted_options, create_engine
+from tests.cli.fake_model import FakeModel
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -85,5 +89,31 @@ def fails(semqa: Command) -> Callable[..., str]:
         assert "Traceback" not in outcome.err
         assert outcome.out == ""
         return outcome.err
+
+    return run
+
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Call as ``invoke("answer", "Who?", …, env={…})``, with a fake engine named ``fake:model``."""
+
+    def accepted(spec: str) -> tuple[str, ...] | None:
+        return accepted_options("transformers:x" if spec == "fake:model" else spec)
+
+    def create(spec: str, options: dict[str, object]) -> object:
+        return FakeModel(spec, options) if spec == "fake:model" else create_engine(spec, options)
+
+    for module in ("semqa.cli.choice", "semqa.bench.plan"):
+        monkeypatch.setattr(f"{module}.create_engine", create)
+    monkeypatch.setattr("semqa.cli.choice.accepted_options", accepted)
+    FakeModel.made.clear()
+    for name in ("SEMQA_ENGINE", "SEMQA_SEED", "SEMQA_DEVICE", "SEMQA_PROMPT", "SEMQA_ENCODER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*args: str | Path, env: dict[str, str] | None = None) -> Result:
+        return CliRunner().invoke(app, [*map(str, args)], env=env)
 
     return run

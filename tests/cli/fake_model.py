@@ -12,15 +12,9 @@ from semqa.prompting import Prompt, PromptBuilder
 
 
 class FakeModel:
-    """Quotes the first word of each source; without the constraint, it fabricates text.
-
-    Attributes:
-        made: all engines created, with their options.
-        loads: number of engines that would have loaded a model.
-    """
+    """Quotes the first word of each source; without the constraint, it fabricates text."""
 
     made: list[FakeModel] = []  # noqa: RUF012 - emptied by each test
-    loads = 0
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
         prompts = options["prompts"]
@@ -32,7 +26,6 @@ class FakeModel:
         self.done: list[str] = []
         self.closed = False
         FakeModel.made.append(self)
-        FakeModel.loads += 1
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         self.done.append("warm up")

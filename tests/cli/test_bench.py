@@ -7,17 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from semqa.cli.bench_watch import show_results
-from semqa.cli.main import app
 from tests.bench.test_run import many_questions
-from tests.cli.conftest import EXAMPLES, Command
-from tests.cli.fake_model import FakeModel
+from tests.cli.conftest import EXAMPLES, Command, Invoke
 from tests.terminal import Terminal
 
 DATA = EXAMPLES / "quotesum.jsonl"
@@ -34,55 +29,38 @@ def test_prints_a_table_and_where_the_results_are(semqa: Command, tmp_path: Path
     assert kept["results"] == semqa(*args).json["results"]
 
 
-Invoke = Callable[..., Result]
-
-
 @pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
-    """Call as ``invoke("--shots", "1", …)`` to run the fake engine in this process."""
-    monkeypatch.setattr("semqa.bench.plan.create_engine", FakeModel)
+def bench(invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
+    """Call as ``bench("--shots", "1", …)`` to run the fake engine."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*args: str | Path) -> Result:
-        command = ("bench", "quotesum", "--data", DATA, "--engine", "transformers:fake")
-        return CliRunner().invoke(app, [*map(str, (*command, "--out", "run", *args))])
-
-    return run
+    command = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out", "run")
+    return lambda *args: invoke(*command, *args)
 
 
-def test_exemplars_that_do_not_fit_are_reported(invoke: Invoke) -> None:
+def test_exemplars_that_do_not_fit_are_reported(bench: Invoke) -> None:
     few = ("--train", DATA, "--exemplars", "random", "--shots", "2", "--context")
     some = "exemplars: 2 requested, 0 to 1 per prompt, mean 0.7"
-    assert some in invoke(*few, "2620").stdout.splitlines()
-    assert "none fit: these are zero-shot scores" in invoke(*few, "2400", "--out", "run2").stdout
+    assert some in bench(*few, "2620").stdout.splitlines()
+    assert "none fit: these are zero-shot scores" in bench(*few, "2400", "--out", "run2").stdout
 
 
-def test_failed_examples_are_shown_with_the_table(invoke: Invoke) -> None:
-    result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
+def test_failed_examples_are_shown_with_the_table(bench: Invoke) -> None:
+    result = bench("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output
     assert "failed: 1 of 3 examples, scored as empty answers" in result.stdout
     assert "  EXAMPLE_1: The prompt has " in result.stdout
     assert "2.5 quotes and 2 words per answer; quotes: 5 verified" in result.stdout
-    again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
+    again = bench("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
     assert "resuming: 2 of 3 examples are already done; 1 failed, to be retried" in again.stderr
 
 
-def test_no_results_if_all_examples_fail(invoke: Invoke, tmp_path: Path) -> None:
+def test_no_results_if_all_examples_fail(bench: Invoke, tmp_path: Path) -> None:
     for args in ((), ("--json",)):
-        result = invoke("--context", "100", *args)
+        result = bench("--context", "100", *args)
         assert result.exit_code == 1
         assert " ms per answer" not in result.stdout
     assert json.loads(result.stdout)["failed"] == 3
     assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
-
-
-def test_the_time_of_an_answer_has_a_fitting_unit(
-    invoke: Invoke, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = json.loads(invoke("--json").stdout)
-    for seconds, told in ((15.0727, "15.1 s"), (0.0154, "15.4 ms")):
-        show_results({**results, "seconds": {"p50": seconds}})
-        assert f"; {told} per answer" in capsys.readouterr().out
 
 
 def test_a_terminal_shows_time_and_failures(terminal: Terminal, tmp_path: Path) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from semqa.cli.main import app
 from semqa.errors import InputError
-from tests.cli.conftest import EXAMPLES
+from tests.cli.conftest import EXAMPLES, Invoke
 from tests.cli.fake_model import FakeModel
 from tests.terminal import Terminal
 
@@ -21,33 +19,6 @@ SOURCES = ("--sources", str(EXAMPLES / "antarctica.jsonl"))
 DATA = str(EXAMPLES / "quotesum.jsonl")
 ASK = ("answer", "Who crossed Antarctica alone?", *SOURCES, "--engine", "fake:model")
 RANDOM = ("--train", DATA, "--shots", "2", "--exemplars", "random")
-
-Invoke = Callable[..., Result]
-
-
-@pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
-    """Call as ``invoke("answer", "Who?", …, env={…})``, in this process, with the fake engine."""
-    from semqa.engines import accepted_options, create_engine
-
-    def accepted(spec: str) -> tuple[str, ...] | None:
-        return accepted_options("transformers:x" if spec == "fake:model" else spec)
-
-    def create(spec: str, options: dict[str, object]) -> object:
-        return FakeModel(spec, options) if spec == "fake:model" else create_engine(spec, options)
-
-    for module in ("semqa.cli.choice", "semqa.bench.plan"):
-        monkeypatch.setattr(f"{module}.create_engine", create)
-    monkeypatch.setattr("semqa.cli.choice.accepted_options", accepted)
-    FakeModel.made.clear()
-    FakeModel.loads = 0
-    for name in ("SEMQA_ENGINE", "SEMQA_SEED", "SEMQA_DEVICE", "SEMQA_PROMPT", "SEMQA_ENCODER"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*args: str, env: dict[str, str] | None = None) -> Result:
-        return CliRunner().invoke(app, args, env=env, catch_exceptions=True)
-
-    return run
 
 
 def fails(result: Result) -> str:
@@ -194,4 +165,4 @@ def test_many_questions_go_to_a_model_in_batches(invoke: Invoke, tmp_path: Path)
     assert all(row["new_tokens"] == 40 and row["prompt"]["template"] for row in rows)
     assert FakeModel.made[0].closed
     assert invoke(*command, "-o", str(out)).exit_code == 0
-    assert FakeModel.loads == 1
+    assert len(FakeModel.made) == 1

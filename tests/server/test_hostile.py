@@ -62,7 +62,7 @@ def check(quotes: list[dict[str, Any]], sources: list[str]) -> None:
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=4)
 
 
-@settings(max_examples=effort(20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=effort(12), suppress_health_check=[HealthCheck.too_slow])
 @given(sources=texts, echoed=st.lists(st.integers(0, 3), max_size=3), stream=st.booleans())
 @pytest.mark.parametrize("engine", ["extractive", "echo:x"])
 def test_no_verified_quote_that_is_not_there(

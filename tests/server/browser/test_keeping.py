@@ -63,16 +63,6 @@ def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, pag
     page.locator(".asked", has_text="Second?").wait_for()
 
 
-def test_the_title_of_the_open_conversation_is_not_cut(serve: Serve, page: Page) -> None:
-    serve(lambda *_: "He [ 1 sang it ].").open(page)
-    paste(page, "Bing sang it.", "Bing")
-    ask(page, "Who sang the song about a white Christmas first?")
-    wait_for_answer(page)
-    title = page.locator("#conversations .here a")
-    whole = "e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth"
-    assert title.evaluate(whole)
-
-
 def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) -> None:
     site = serve()
     site.open(page)

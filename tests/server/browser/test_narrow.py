@@ -70,14 +70,6 @@ def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None
     assert 0 < box["y"] < 740
 
 
-def test_some_pasted_passages_are_all_in_view(serve: Serve, phone: Page) -> None:
-    serve().open(phone)
-    for at in range(4):
-        paste(phone, f"{at} {LONG}")
-    phone.locator("#passages li").nth(3).wait_for()
-    assert phone.locator("#passages").evaluate("e => e.scrollHeight <= e.clientHeight")
-
-
 def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
     """All visible text has a contrast of at least 4.5 to 1 (WCAG 2.2 AA)."""
     text = "It is [ 1 so ], [ 2 also ], not [ 1 never ].\n\n> `it` [ 1 is ] [a](https://e.org)\n\n```py\nx\n```"
