@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,13 +51,9 @@ def list_keys(data: DataFolder = None, database: Database = None, as_json: AsJso
     with closing(key_store(data, database)) as store:
         keys = store.keys()
     rows = [
-        {
-            "id": key.id,
-            "name": key.name,
-            "created": key.created.isoformat(),
-            "revoked": None if key.revoked is None else key.revoked.isoformat(),
-        }
+        {**asdict(key), "created": key.created.isoformat(), "revoked": revoked}
         for key in keys
+        for revoked in [key.revoked and key.revoked.isoformat()]
     ]
     if as_json:
         write_result(json_line(rows, indent=2))

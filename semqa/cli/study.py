@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -208,8 +208,8 @@ def export(
         ),
     ],
     form: Annotated[
-        str | None,
-        typer.Option("--format", help="csv or jsonl.", show_default="from the file name"),
+        Literal["csv", "jsonl"] | None,
+        typer.Option("--format", help="File format.", show_default="from the file name"),
     ] = None,
 ) -> None:
     """Export the ratings in the format of the study's released dataset.
@@ -226,9 +226,9 @@ def export(
         return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
-        if form is None and str(out) != "-":
-            raise InputError(f"must end in .csv or .jsonl, got {out.name!r}.", field="--out")
-        raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
+        if str(out) == "-":
+            raise InputError("is missing.", field="--format")
+        raise InputError(f"must end in .csv or .jsonl, got {out.name!r}.", field="--out")
     with closing(_store(folder)) as store:
         lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
         if str(out) == "-":
