@@ -176,19 +176,17 @@ def _exemplars(found: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"exemplars: {most} in every prompt"
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
-
-
 def _written(results: Mapping[str, Any]) -> Iterator[str]:
-    quoting, seconds, tokens = results["quoting"], results["seconds"], results["tokens"]
+    quoting, tokens = results["quoting"], results["tokens"]
     if not quoting:
         return
+    median = results["seconds"]["p50"]
+    shown = f"{median:.1f} s" if median >= 1 else f"{median * 1000:.1f} ms"
     statuses = quoting["statuses"].items()
     counted = ", ".join(f"{count} {status}" for status, count in statuses if count)
     yield (
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words per "
-        f"answer; quotes: {counted or 'none'}; {_duration(seconds['p50'])} per answer (median)"
+        f"answer; quotes: {counted or 'none'}; {shown} per answer (median)"
     )
     verdicts = [f"{n} {name}" for name, n in quoting.get("verdicts", {}).items() if n]
     if verdicts:

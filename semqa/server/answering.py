@@ -195,7 +195,9 @@ class Answering:
                     cut = QuotedAnswer.parse(budget.marked, sources)
                     cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
                     outcome = Outcome(cut, None, finished=False)
-                elif _is_empty(outcome.answer):
+                elif not (
+                    outcome.answer.plain.strip() or outcome.answer.quotes or outcome.answer.dropped
+                ):
                     _log.warning(
                         "the model returned an empty answer", extra={"engine": prepared.engine}
                     )
@@ -265,10 +267,6 @@ class _TokenBudget:
         if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
             text = canonical_mark(segment.source, text)
         self._written.append(text)
-
-
-def _is_empty(answer: QuotedAnswer) -> bool:
-    return not (answer.plain.strip() or answer.quotes or answer.dropped)
 
 
 def _source_of(prepared: PreparedQuestion, segment: Segment) -> AnswerSource | None:

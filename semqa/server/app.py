@@ -84,7 +84,9 @@ _ROUTERS = (
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
     """Make the application."""
     if library is None:
-        library = _library(settings)
+        make_folder(settings.library, private=True)
+        read_ahead = in_background(ExtractiveEngine().read_ahead)
+        library = Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
     if store is None:
         store = open_store(settings)
     registry = EngineRegistry(settings.engines, settings.create)
@@ -136,12 +138,6 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
             expose_headers=["x-request-id", "retry-after"],
         )
     return app
-
-
-def _library(settings: ServerSettings) -> Library:
-    make_folder(settings.library, private=True)
-    read_ahead = in_background(ExtractiveEngine().read_ahead)
-    return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 
 
 def _document(app: FastAPI) -> None:

@@ -229,13 +229,10 @@ class Content:
         sources = dict(result.sources)
         pieces = []
         for at, quote in enumerate(result.nearest):
-            pieces.append(_free("\n- " if at else "\n\nClosest passages:\n- "))
+            text = "\n- " if at else "\n\nClosest passages:\n- "
+            pieces.append(Piece(FreeText(text, 0, len(text), 0, len(text)), None))
             pieces.append(Piece(quote, sources[quote.source]))
         return pieces
-
-
-def _free(text: str) -> Piece:
-    return Piece(FreeText(text, 0, len(text), 0, len(text)), None)
 
 
 class ChatReply(Serializer):

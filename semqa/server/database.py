@@ -104,7 +104,12 @@ class Database:
 
     def __init__(self, url: str | Path) -> None:
         """Connect lazily: nothing is opened before the first use."""
-        self._url = _sqlite_url(url) if isinstance(url, Path) else _parse_url(url)
+        # SQLite gives some relative file names, such as ":memory:", a special meaning.
+        self._url = (
+            URL.create("sqlite", database=str(url.absolute()))
+            if isinstance(url, Path)
+            else _parse_url(url)
+        )
         self.name = self._url.render_as_string(hide_password=True)
         self._sqlite = self._url.drivername == "sqlite"
         self._engine = self._sqlite_engine() if self._sqlite else self._postgresql_engine()
@@ -224,11 +229,6 @@ class Database:
 
 def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
-
-
-def _sqlite_url(path: Path) -> URL:
-    # SQLite gives some relative file names, such as ":memory:", a special meaning.
-    return URL.create("sqlite", database=str(path.absolute()))
 
 
 def _parse_url(url: str) -> URL:

@@ -201,7 +201,9 @@ class RequestMiddleware:
             if status:  # too late to refuse
                 raise
             refused = _RefusedError(500, INTERNAL_ERROR) if unexpected else _refusal(error)
-            await _refuse(scope, receive, reply, refused)
+            content = error_body(refused.status_code, refused.detail, request_id)
+            response = JSONResponse(content, refused.status_code, refused.headers)
+            await response(scope, receive, reply)
         finally:
             self._note(scope, method, status, time.perf_counter() - started)
 
@@ -368,8 +370,3 @@ def _refusal(error: BaseException) -> _RefusedError:
         headers = {"connection": "close", "retry-after": "5"}
         return _RefusedError(503, SHUTTING_DOWN, headers)
     return _RefusedError(*as_error(error), _RETRY)
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, refused: _RefusedError) -> None:
-    body = error_body(refused.status_code, refused.detail, scope["state"]["request_id"])
-    await JSONResponse(body, refused.status_code, refused.headers)(scope, receive, send)

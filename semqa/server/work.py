@@ -63,14 +63,9 @@ class Workers:
     def __init__(self, at_once: int, waiting: int, timeout: float) -> None:
         self._timeout = timeout
         self._most = at_once + waiting
-        self._active = 0
+        self.under_way = 0
         self._at_once = at_once
         self._pools: dict[bool, ThreadPoolExecutor] = {}
-
-    @property
-    def under_way(self) -> int:
-        """The number of running and queued answers."""
-        return self._active
 
     async def answer(
         self, engine: Engine, request: Question
@@ -80,7 +75,7 @@ class Workers:
         Closing the iterator cancels the work, and so does the timeout. A queued answer is not
         started, a stream stops at its next piece, and a computation stops at the next source.
         """
-        if self._active >= self._most:
+        if self.under_way >= self._most:
             raise BusyError(
                 f"Too many requests: {self._most} answers are running or queued. Try again."
             )
@@ -100,7 +95,7 @@ class Workers:
                 put(public_error(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
-        self._active += 1
+        self.under_way += 1
         future.add_done_callback(lambda _: _call(loop, self._on_done))
         until = loop.time() + self._timeout
         try:
@@ -139,7 +134,7 @@ class Workers:
         return self._pools[streams]
 
     def _on_done(self) -> None:
-        self._active -= 1
+        self.under_way -= 1
 
 
 def public_error(engine: Engine, error: BaseException) -> BaseException:

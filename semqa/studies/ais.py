@@ -262,11 +262,16 @@ class Ais(Kind):
                 elif row.fields.keys().isdisjoint(("item", "example_id")):
                     read_as(Evidence, row)  # raises
         wanted = {verdict.item for _, verdicts in released for verdict in verdicts}
-        wanted |= {row.text("item") for row, _ in outputs if not _has_source(row)}
+        wanted |= {
+            row.text("item")
+            for row, _ in outputs
+            if not (row.fields.get("source") or row.fields.get("table"))
+        }
         evidence: dict[str, Evidence] = {}
         for each in lines if wanted else ():  # files of tables are large: keep what is rated
             for row in read_rows(each.path):
-                if "output" not in row.fields and _item_of(row) in wanted:
+                name = str(row.fields.get("example_id", row.fields.get("item")))
+                if "output" not in row.fields and name in wanted:
                     found = _evidence(row)
                     evidence[found.item] = found
         items = [_item(row, evidence, gold=gold) for row, gold in outputs]
@@ -410,14 +415,6 @@ def _expert(item: Item) -> Rating | None:
 
 def _released(given: Input) -> bool:
     return given.path.suffix.lower() == ".csv"
-
-
-def _has_source(row: Row) -> bool:
-    return bool(row.fields.get("source") or row.fields.get("table"))
-
-
-def _item_of(row: Row) -> str:
-    return str(row.fields.get("example_id", row.fields.get("item")))
 
 
 def _evidence(row: Row) -> Evidence:

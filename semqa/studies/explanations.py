@@ -148,11 +148,8 @@ def _item(
         "document": documents[key.doc_id],
     }
     system = given.name or given.path.stem
-    return Item(_name(key, number), system, data, expected_of(row, gold=given.gold))
-
-
-def _name(key: SummaryKey, number: object) -> str:
-    return f"{key.doc_id}: {key.topic}: {key.model}: {number}"
+    name = f"{key.doc_id}: {key.topic}: {key.model}: {number}"
+    return Item(name, system, data, expected_of(row, gold=given.gold))
 
 
 def _explanation(reply: str) -> str:

@@ -60,7 +60,12 @@ class Q2(LabelledTables):
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         response, knowledge = str(item.data["response"]), str(item.data["knowledge"])
-        before = [text_part(*each) for each in _before(item)]
+        labels = {"topic": "Topic", "message": "Previous message"}
+        before = [
+            text_part(label, str(item.data[name]))
+            for name, label in labels.items()
+            if name in item.data
+        ]
         parts: tuple[Part, ...] = (
             *before,
             {**text_part("Response", response), "id": "response", "words": True, "main": True},
@@ -164,11 +169,6 @@ def _items(given: Input) -> Iterator[Item]:
         expected = {"consistent": not response.inconsistent} if given.gold else None
         place = response.id if response.context is None else response.context
         yield Item(place, response.system or "", data, expected)
-
-
-def _before(item: Item) -> list[tuple[str, str]]:
-    labels = {"topic": "Topic", "message": "Previous message"}
-    return [(label, str(item.data[name])) for name, label in labels.items() if name in item.data]
 
 
 def _response(

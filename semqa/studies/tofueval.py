@@ -472,10 +472,6 @@ _WORD = {False: "yes", True: "no"}
 """Labels of the released files, by whether a sentence is inconsistent."""
 
 
-def _one_line(points: Iterable[str]) -> list[str]:
-    return [" ".join(point.split()) for point in points]
-
-
 # Writing
 
 
@@ -558,8 +554,10 @@ def _points(file: CsvFile, ratings: Sequence[Rated]) -> dict[int, dict[str, str]
     found = {}
     for row, record in enumerate(file.records):
         points = key_points.get((record.cells[doc].strip(), record.cells[topic].strip()))
-        if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
-            found[row] = {"key_points": points_cell(points)}
+        if points is not None:
+            old = [" ".join(point.split()) for point in key_points_of(record.cells[cell], "")]
+            if points != old:
+                found[row] = {"key_points": points_cell(points)}
     return found
 
 
