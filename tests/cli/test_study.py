@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from semqa.data.quotesum import read_quotesum
 from semqa.studies.folder import open_study
+from semqa.studies.store import Store
 from tests.cli.conftest import Command
-from tests.studies.made import EXAMPLES, OUTPUTS, served, write_lines
+from tests.studies.made import EXAMPLES, OUTPUTS, rate, served, write_lines
 
 SCALES = ("fluency", "comprehensiveness", "correctness", "attribution")
 
@@ -28,11 +30,9 @@ def study(semqa: Command, tmp_path: Path) -> Path:
         "-o", "s", "--raters", "ann,ben,eve",
     )  # fmt: skip
     assert "6 items, 18 ratings by 3 raters" in made.err
-    with served(open_study(tmp_path / "s")) as site:
+    with closing(Store(open_study(tmp_path / "s"))) as store:
         for name, level in (("ann", 2), ("ben", 4)):
-            person = site.person(name)
-            while "end" not in (task := person.next()):
-                person.answer(task, **dict.fromkeys(SCALES, level))
+            rate(store, name, dict.fromkeys(SCALES, level))
     return tmp_path / "s"
 
 
@@ -73,11 +73,9 @@ def test_studies_of_two_designs_are_compared(semqa: Command, tmp_path: Path) -> 
     }
     for design, values in answers.items():
         semqa("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
-        with served(open_study(tmp_path / design)) as site:
+        with closing(Store(open_study(tmp_path / design))) as store:
             for name in ("rater-1", "rater-2"):
-                person = site.person(name)
-                while "end" not in (task := person.next()):
-                    person.answer(task, **values)
+                rate(store, name, values)
         semqa("study", "export", design, "-o", f"{design}.jsonl")
     shown = semqa("study", "report", *answers).out
     assert "one-question: rater-2" in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.folder import kind_of, open_study
 from semqa.studies.kind import Input, Settings
-from semqa.studies.store import new_study
+from semqa.studies.store import Store, new_study
 from tests.attribution.ais.makers import released_csv
-from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
+from tests.studies.made import OUTPUTS, make_study, rate, write_lines
 
 NO: dict[str, tuple[dict[str, Any], ...]] = {
     "two-step": ({"interpretable": True}, {"attributable": False}),
@@ -29,22 +30,13 @@ NO: dict[str, tuple[dict[str, Any], ...]] = {
 """The answers by stage for an output that is clear but not supported."""
 
 
-def rate(site: Site, name: str, *stages: dict[str, Any]) -> None:
-    """Give the same answers to all items of a rater."""
-    person = site.person(name)
-    while "end" not in (task := person.next()):
-        for values in stages:
-            task = person.answer(task, **values)
-        assert task["finished"]
-
-
 @pytest.mark.parametrize("design", NO)
 def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design: str) -> None:
     study = make_study(tmp_path / "new", design=design)
-    with served(study, clock=count(0, 2_000_000).__next__) as site:
+    with closing(Store(study, clock=count(0, 2_000_000).__next__)) as store:
         for name in ("ann", "ben", "eve"):
-            rate(site, name, *NO[design])
-        ratings = site.store.rated()
+            rate(store, name, *NO[design])
+        ratings = store.rated()
     path = tmp_path / "ratings.jsonl"
     path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
     read = read_ratings(path)
@@ -71,10 +63,10 @@ def test_designs_are_compared_by_agreement_with_experts(tmp_path: Path) -> None:
     yes = ({"attributable": True},)
     for design, answers in (("two-step", NO["two-step"]), ("attribution-only", yes)):
         study = make_study(tmp_path / design, inputs=inputs, design=design)
-        with served(study) as site:
+        with closing(Store(study)) as store:
             for name in ("ann", "ben", "eve"):
-                rate(site, name, *answers)
-            studies.append((study, site.store.rated()))
+                rate(store, name, *answers)
+            studies.append((study, store.rated()))
     found = Ais().report(studies).record
     right = {(e["design"], e["judgement"]): e["consensus"]["percent"] for e in found["experts"]}
     assert right["two-step", "int_and_ais"] == right["two-step", "int"] == 100
@@ -86,10 +78,10 @@ def test_designs_are_compared_by_agreement_with_experts(tmp_path: Path) -> None:
 
 def test_flags_of_either_stage_flag_the_output(tmp_path: Path) -> None:
     study = make_study(tmp_path / "new", per_item=2, raters="ann,ben")
-    with served(study) as site:
-        rate(site, "ann", {"flagged": True, "why_flagged": "language"})
-        rate(site, "ben", {"interpretable": True}, {"source_flagged": True})
-        ratings = site.store.rated()
+    with closing(Store(study)) as store:
+        rate(store, "ann", {"flagged": True, "why_flagged": "language"})
+        rate(store, "ben", {"interpretable": True}, {"source_flagged": True})
+        ratings = store.rated()
     for line in study.kind.export(study, ratings, "jsonl"):
         row = json.loads(line)
         assert row["flagged"]
@@ -117,11 +109,11 @@ def test_an_export_changes_only_the_rated_rows_of_a_released_file(
     study = new_study(tmp_path / "study", settings, items, names, kind.keep(inputs))
     study = open_study(study.folder)
     assert b"".join(kind.export(study, [], "csv")) == released.read_bytes()
-    with served(study) as site:
+    with closing(Store(study)) as store:
         for name in names:
-            rate(site, name, {"interpretable": False})
+            rate(store, name, {"interpretable": False})
         out = tmp_path / "out.csv"
-        out.write_bytes(b"".join(kind.export(study, site.store.rated(), "csv")))
+        out.write_bytes(b"".join(kind.export(study, store.rated(), "csv")))
     before, after = released.read_bytes().splitlines(), out.read_bytes().splitlines()
     changed = [number for number, line in enumerate(before) if after[number] != line]
     assert len(before) == len(after)

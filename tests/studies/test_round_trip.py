@@ -14,9 +14,9 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.studies.folder import KINDS
-from semqa.studies.kind import Input, Rated, Study
+from semqa.studies.kind import Input, Rated, Stage, Study
 from semqa.studies.store import Store
-from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines
+from tests.studies.made import EXAMPLES, OUTPUTS, make_study, write_lines
 from tests.studies.tasks import (
     SENTENCES,
     TOPIC,
@@ -47,38 +47,37 @@ def inputs_of(kind: str, folder: Path) -> list[Input]:
     return attrscore_inputs(folder) if kind == "attrscore" else q2_inputs(folder)
 
 
-def answers(stage: dict[str, Any], drawn: random.Random) -> dict[str, Any]:
+def answers(stage: Stage, before: dict[str, Any], drawn: random.Random) -> dict[str, Any]:
     """Return answers to all questions of a stage; those that are not asked are ignored."""
-    sources = [part for part in stage["parts"] if part["kind"] == "writing"]
-    if sources:
+    if stage.parts[-1]["kind"] == "writing":
         place = {"source": 1, "field": "body", "start": 0, "end": 5}
-        left_out = [n["number"] for n in sources[0]["sources"]][1:2]
+        left_out = [n["number"] for n in stage.parts[-1]["sources"]][1:2]
         return {"answer": [TEXT, place], "left_out": left_out, "comment": TEXT}
     found: dict[str, Any] = {}
-    for question in stage["questions"]:
-        options = [option["value"] for option in question["options"]]
-        form = question["answer"]
-        if form in ("choice", "scale"):
-            found[question["id"]] = drawn.choice(options)
-        elif form == "several":
-            found[question["id"]] = drawn.choice([options[:2], options[-1:]])
+    for question in stage.questions:
+        options = [option.value for option in question.with_lines(before).options]
+        if question.answer in ("choice", "scale"):
+            found[question.id] = drawn.choice(options)
+        elif question.answer == "several":
+            found[question.id] = drawn.choice([options[:2], options[-1:]])
         else:
             other = {
                 "toggle": drawn.random() < 0.2,
                 "spans": [[0, 4], [5, 6]],
                 "lines": f"{TEXT}\nb",
             }
-            found[question["id"]] = other.get(form, TEXT)
+            found[question.id] = other.get(question.answer, TEXT)
     return found
 
 
 def rate_all(study: Study) -> None:
     drawn = random.Random(0)
-    with served(study, clock=count(0, 60_000_000).__next__) as site:
+    with closing(Store(study, clock=count(0, 60_000_000).__next__)) as store:
         for name in ("ann", "ben", "eve"):
-            person = site.person(name)
-            while "end" not in (task := person.next()):
-                person.answer(task, seconds=25.5, **answers(task["stages"][-1], drawn))
+            while (found := store.next(name)) is not None:
+                item, at = study.items[found.item - 1], found.current
+                stage = study.kind.stages(item, study.settings.design)[at]
+                store.save(name, found.id, at, answers(stage, found.values, drawn), 25.5)
 
 
 CASES = [
