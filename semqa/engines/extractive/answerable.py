@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["answerable_features", "answered_features", "chance_answered", "has_kinds"]
-
 _ASKS_FOR = re.compile(
     r"\b(?:which|what|how (?:many|much|long|often|far|big|large|high|deep|old|fast|tall|heavy|loud))"
     r"\b(.*)",

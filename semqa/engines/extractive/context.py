@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Match, Units
 
-__all__ = ["members_of", "named_by", "needed_by", "rest_of_lists", "whole_steps"]
-
 TERM_WORDS = 3
 """Maximum number of words of a heading that is a term."""
 

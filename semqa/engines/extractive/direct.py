@@ -19,8 +19,6 @@ from semqa.engines.extractive.tables import column_rows
 if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match
 
-__all__ = ["ASKS_HOW", "contrary", "direct_rows"]
-
 _QUOTE = "[\"'“”„‘’«»]"
 _ASKS = re.compile(
     r"\W*(?:(?:who|what|how (?:long|much))(?:'s|’s| is| are| does| do)|what (?:is|are) meant by|define)"
@@ -197,23 +195,8 @@ _MEANS = {
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
 """What the labels of minutes are called in questions."""
 
-_ASKS_ADDRESS = re.compile(r"\b(?:where|whom?|address)\b", re.IGNORECASE)
-_ADDRESSES = tuple(
-    (re.compile(label, re.IGNORECASE), set(map(stem, words.split())))
-    for label, words in (
-        (
-            r"(?:deliver|ship) to|(?:delivery|shipping) address",
-            "deliver delivery ship shipping address",
-        ),
-        (r"(?:bill|invoice) to|(?:billing|invoice) address", "bill billing invoice address"),
-    )
-)
-"""Labels of addresses, and what they are called in questions for one."""
-
 _WHO_IS = re.compile(r"\W*who(?:'s|’s| is)\b", re.IGNORECASE)
 """Asks for one person, so several turns of a speaker are no answer."""
-
-_WHO_WAS_THERE = re.compile(r"\W*who(?: all)? (?:was|were) (?:at|in|there|here)\b", re.IGNORECASE)
 
 _IGNORED_WORDS = "meeting item point minutes document list made take taken given say said"
 _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
@@ -226,9 +209,6 @@ def _labelled_rows(found: Match) -> list[int]:
     sentences after a labelled one belong to it, up to the next label or paragraph.
     """
     asked_for = set(question_terms(found.question)) - _IGNORED
-    if _WHO_WAS_THERE.match(found.question):
-        asked_for.add(stem("attended"))
-    asks_address = _ASKS_ADDRESS.search(found.question) is not None
     rows: list[int] = []
     labelled = 0
     for row, text in enumerate(_texts(found)):
@@ -239,7 +219,7 @@ def _labelled_rows(found: Match) -> list[int]:
             continue
         subject = _subject(found, row)
         while label is not None:  # several may be side by side
-            named = _words_for(label[1], asks_address=asks_address)
+            named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
             every = set().union(*named)
             terms = asked_for - (subject - every)
             if named and terms and terms <= every and all(terms & each for each in named):
@@ -249,15 +229,6 @@ def _labelled_rows(found: Match) -> list[int]:
             label = _LABEL.match(text, label.end())
     most = 1 if _WHO_IS.match(found.question) else MOST_LABELLED
     return rows if labelled <= most else []
-
-
-def _words_for(label: str, *, asks_address: bool) -> list[set[str]]:
-    """Return what each word of a label may be called in a question."""
-    if asks_address:
-        for pattern, words in _ADDRESSES:
-            if pattern.fullmatch(label):
-                return [words]
-    return [_STEMS.get(word, {word}) for word in stems_of(label)]
 
 
 def _subject(found: Match, row: int) -> set[str]:

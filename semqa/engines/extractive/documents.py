@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
-__all__ = [
-    "Quoted",
-    "Reading",
-    "are_documents",
-    "choose",
-    "contenders",
-    "is_near",
-    "rate",
-    "read",
-    "weigh",
-    "write",
-]
-
 _WORDS = re.compile(r"[^\W_]+")
 
 UNSURE = 0.4

@@ -12,7 +12,7 @@ import numpy as np
 
 from semqa.engines.extractive.answerable import answerable_features
 from semqa.engines.extractive.direct import contrary, direct_rows
-from semqa.engines.extractive.tables import bands, empty_rows
+from semqa.engines.extractive.tables import bands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Judgement", "Model", "Trees", "blend", "judge", "load_models", "select"]
-
 SHARE = 0.45
 """Minimum probability of a quoted unit relative to the best one; 0.4 and 0.5 are nearly as good."""
 
@@ -32,7 +30,7 @@ MOST = 10
 """Maximum number of quoted units, not counting context."""
 
 CONTRARY = 0.05
-"""Factor of the probability of units about the contrary, and of rows without a value in the column asked about."""
+"""Factor of the probability of units about the contrary."""
 
 DIRECT, BESIDE = (0.85, 0.95), 0.4
 """Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
@@ -192,7 +190,7 @@ def judge(found: Match, model: Model | None = None) -> Judgement:
     for trees, out in ((model.unit, chances), (model.relevance, relevance)):
         order = [found.names.index(name) for name in trees.names]
         out[rows] = _logistic(trees.odds(found.features[rows][:, order]))
-    others = contrary(found) + empty_rows(found)
+    others = contrary(found)
     chances[others], relevance[others] = CONTRARY * chances[others], CONTRARY * relevance[others]
     fitting = []
     for row, beside in bands(found, select(chances)):

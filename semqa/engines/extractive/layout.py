@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Units
     from semqa.quotes import Source
 
-__all__ = ["NUMBERED", "WORD", "Quoted", "count_words", "layout", "quoted_unit"]
-
 _NOTE = re.compile(r"\[(?!0\])(?:(?:[^\w\[\]:]|[\d_])*|\^\w{1,9})\](?!\()")
 """The mark of a note, such as [1], but not an index, the text of a link or the time of a message."""
 _BETWEEN = re.compile(

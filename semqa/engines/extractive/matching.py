@@ -27,21 +27,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "DURATION",
-    "TIME",
-    "Match",
-    "Units",
-    "embed",
-    "expects_kind",
-    "match",
-    "question_terms",
-    "read_units",
-    "stems_of",
-    "texts_of",
-]
-
-
 LONGEST_GROUP = 1_200
 """Maximum characters of a paragraph, list or table to embed; sentence encoders read no more."""
 

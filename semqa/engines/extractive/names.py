@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.matching import Units
 
-__all__ = ["MONTH", "missing_names", "named_documents", "series_of"]
-
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
     r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from semqa.engines.extractive.lexicon import MEASURED, STOPWORDS, language_of, stem
 from semqa.engines.extractive.passage import split_words
-
-KINDS = (
-    *("when", "who", "where", "quantity", "why", "how", "material", "definition", "whether"),
-    *("which", "expansion"),
-)
-"""Kinds of answers; ``which`` is also the default."""
 
 _KINDS = (
     ("expansion", r"\bstands? for\b|\babbreviation\b|\bacronym\b|\bshort for\b"),
@@ -164,7 +157,7 @@ def read_inquiry(text: str, context: str = "") -> Inquiry:
         content = [w for w in content if w not in MEASURED] or content
     own = dict.fromkeys(stem(w) for w in content)
     context_words = [w for w in split_words(context) if w not in stopwords]
-    if context_words and not any(map(_is_content, own)):
+    if context_words and not any(w not in STOPWORDS and any(map(str.isalnum, w)) for w in own):
         own = {}
     stems = tuple(dict.fromkeys((*own, *map(stem, context_words))))
     return Inquiry(
@@ -175,10 +168,6 @@ def read_inquiry(text: str, context: str = "") -> Inquiry:
         units=units,
         context=frozenset(stems) - own.keys() if own else frozenset(),
     )
-
-
-def _is_content(word: str) -> bool:
-    return word not in STOPWORDS and any(map(str.isalnum, word))
 
 
 def _kind_of(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> str:
@@ -203,34 +192,26 @@ def _parts(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 _NEXT = re.compile(r"[,;]?\s+and\s+(?=(?:what|which)\b)", re.IGNORECASE)
 
 
-class Asked(NamedTuple):
-    """One question and its context."""
-
-    text: str
-    context: str
-
-
-def questions_in(text: str, context: str = "") -> list[Asked]:
-    """Split a text into its questions, in order; without a clear boundary the text is one question.
+def questions_in(text: str, context: str = "") -> list[tuple[str, str]]:
+    """Split a text into its questions, in order, each with its context.
 
     Example:
         >>> questions_in("Who kept the light, and what did the lamp cost?")[1]
-        Asked(text='what did the lamp cost?', context='Who kept the light')
+        ('what did the lamp cost?', 'Who kept the light')
     """
     if language_of(text):
-        return [Asked(text, context)]
+        return [(text, context)]
     cut = _NEXT.search(text)
     parts = [text[: cut.start()], text[cut.end() :]] if cut else [text]
     if not all(any(word not in STOPWORDS for word in split_words(part)) for part in parts):
         parts = [text]
-    first = Asked(parts[0], context)
-    return [first, *(Asked(part, f"{parts[0]} {context}".rstrip()) for part in parts[1:])]
+    return [
+        (parts[0], context),
+        *((part, f"{parts[0]} {context}".rstrip()) for part in parts[1:]),
+    ]
 
 
 def _units_asked(question: str) -> frozenset[str]:
-    """Return the units that a question asks for; empty if it does not ask for a measure."""
     lowered = question.lower()
-    for name, pattern in _MEASURES:
-        if pattern.search(lowered):
-            return frozenset(UNITS[name].split())
-    return frozenset()
+    names = (name for name, pattern in _MEASURES if pattern.search(lowered))
+    return frozenset(UNITS.get(next(names, ""), "").split())

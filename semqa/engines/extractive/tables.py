@@ -56,15 +56,6 @@ _NEEDED = {
 }
 """Words of which the column of a superlative must have one: the best price is not the highest."""
 
-_IMPLIED = {
-    **dict.fromkeys(("heaviest", "lightest"), _stems("weight")),
-    **dict.fromkeys(("loudest", "quietest"), _stems("noise sound")),
-    **dict.fromkeys(("longest", "shortest"), _stems("length duration time")),
-    **dict.fromkeys(("fastest", "quickest"), _stems("duration time")),
-    "tallest": _stems("height"),
-}
-"""Words of the column of a superlative, unless the question names another one."""
-
 _RANKS = _stems("rank place position")
 """Words of columns in which the lowest number is the highest."""
 
@@ -72,9 +63,6 @@ _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(
     r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*([a-z]*)", re.IGNORECASE
 )
-_UNIT = re.compile(r"\((\w+)\)$")
-"""The unit of a column, in its header."""
-
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
     **dict.fromkeys(("min", "minute"), 60.0),
@@ -107,9 +95,6 @@ def column_rows(found: Match) -> list[int]:
         signs = [column for column in columns if _YES_OR_NO.issuperset(column.values())]
         if len(signs) == 1:
             return [row for row, cell in signs[0].items() if cell in ticked]
-        filled = [column for column in columns if _is_partly_blank(found, column, terms)]
-        if len(filled) == 1:
-            return [row for row, cell in filled[0].items() if (cell in _BLANK) == (ticked is _NO)]
         return _rows_with_values(found)
     if (most and least) or _ORDINAL.search(found.question):
         return []
@@ -118,52 +103,17 @@ def column_rows(found: Match) -> list[int]:
     needed = _NEEDED.get(word, frozenset())
     numbers = [
         values
-        for column in _columns(
-            found, terms, needed or _IMPLIED.get(word, frozenset()), bool(needed)
-        )
+        for column in _columns(found, terms, needed)
         if len(values := _numbers(column, timed=word in _FAST)) == len(column) >= LEAST_ROWS
     ]
     if not numbers:
-        return _row_of_numbers(found, needed or terms | _IMPLIED.get(word, frozenset()))
+        return _row_of_numbers(found, needed or terms)
     if len(numbers) > 1:
         return []
     (values,) = numbers
     extreme = (max if most else min)(values.values())
     rows = [row for row, value in values.items() if value == extreme]
     return rows if len(rows) == 1 else []
-
-
-def empty_rows(found: Match) -> list[int]:
-    """Return the rows without a value in the column that a question names: "What is on on Sunday?".
-
-    A row that the question names answers it all the same: there is no milking on Sunday.
-    """
-    if _NEGATED.search(found.question):
-        return []
-    terms = set(question_terms(found.question))
-    rows: list[int] = []
-    for header, members in _tables(found):
-        names = [set(stems_of(name)) for name in header]
-        named = [at for at, name in enumerate(names) if at and name & terms]
-        if len(named) == 1:
-            empty = [
-                row
-                for row, cells in members.items()
-                if cells[named[0]] in _BLANK and terms.isdisjoint(stems_of(cells[0]))
-            ]
-            if len(empty) < len(members):
-                rows += empty
-    return rows
-
-
-def _is_partly_blank(found: Match, column: Mapping[int, str], terms: AbstractSet[str]) -> bool:
-    """Whether a column has blanks and values, and the question names that of the rows: "Which days …?"."""
-    s, u = found.places[next(iter(column))]
-    structure = found.sources[s].structure
-    over = structure.units[u].over
-    named = () if over is None else stems_of(cells_of(structure.of(over))[0])
-    blank = sum(cell in _BLANK for cell in column.values())
-    return 0 < blank < len(column) and not terms.isdisjoint(named)
 
 
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
@@ -228,12 +178,12 @@ def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
 
 
 def _columns(
-    found: Match, terms: set[str], implied: AbstractSet[str] = frozenset(), needed: bool = False
+    found: Match, terms: AbstractSet[str], needed: AbstractSet[str] = frozenset()
 ) -> list[dict[int, str]]:
-    """Return the columns with most words of a question or implied ones: lower-case cells by row.
+    """Return the columns with most words of a question: lower-case cells by row.
 
-    Tables that have other words of the question as well are left out. If an implied word is
-    `needed`, so are columns without one.
+    Tables that have other words of the question as well are left out, as are columns without any of
+    the `needed` words.
     """
     columns: list[tuple[int, dict[int, str]]] = []
     for header, rows in _tables(found):
@@ -241,17 +191,11 @@ def _columns(
         said = {word for row in rows.values() for cell in row for word in stems_of(cell)}
         for at, name in enumerate(names):
             others = said.union(*names[1:at], *names[at + 1 :])
-            shared = len(name & (terms | implied))
+            shared = len(name & (terms | needed))
             rest = terms - name
-            wrong = (needed and name.isdisjoint(implied)) or name & _RANKS
+            wrong = (needed and name.isdisjoint(needed)) or name & _RANKS
             if at and shared and not wrong and len(rest) <= MOST_OTHERS and rest.isdisjoint(others):
-                values = {row: cells[at].lower() for row, cells in rows.items()}
-                if unit := _UNIT.search(header[at]):
-                    values = {
-                        row: f"{cell} {unit[1].lower()}" if cell[-1:].isdecimal() else cell
-                        for row, cell in values.items()
-                    }
-                columns.append((shared, values))
+                columns.append((shared, {row: cells[at].lower() for row, cells in rows.items()}))
     most = max((shared for shared, _ in columns), default=0)
     return [column for shared, column in columns if shared == most]
 
