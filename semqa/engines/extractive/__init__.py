@@ -1,9 +1,15 @@
 """The built-in engine: small statistical models choose the quotes; nothing is downloaded.
 
 `engine` picks one of two pipelines. For passages of one paragraph: `question`, `passage`,
-`evidence`, `relevance`, `spans`, `reading`, `compose`. For documents: `matching` (features of
-units), `judging` (the model, and the rules of `direct` and `tables`), `documents` (the answer, with
-the rules of `names` and `context`), `layout`.
+`evidence`, `relevance`, `spans`, `reading`, `compose`. For documents, in this order:
+
+- `matching`: splits them into units and compares each with the question (the features)
+- `judging`: which units answer, by fitted trees; `direct` and `tables` overrule them by form, and
+  `answerable` estimates whether anything answers
+- `choosing`: which units to quote, with the context that they need
+- `layout`: the text of the answer
+
+`documents` leads through these steps for each part of a question; `names` looks for names in it.
 """
 
 from semqa.engines.extractive.engine import ExtractiveEngine

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from semqa.engines.extractive.answerable import answered_features, chance_answered, has_kinds
-from semqa.engines.extractive.context import (
-    members_of,
-    named_by,
-    needed_by,
-    rest_of_lists,
-    whole_steps,
-)
+from semqa.engines.extractive.choosing import choose
 from semqa.engines.extractive.direct import ASKS_HOW
 from semqa.engines.extractive.judging import SHARE, blend, judge, select
 from semqa.engines.extractive.layout import WORD, Quoted, count_words, layout, quoted_unit
@@ -103,13 +97,6 @@ _ABOUT = re.compile(r".*?(?:: | [-–—] )")
 """The subject before the parts, as in "Night vet - what's the number and what does it cost?"."""
 
 _ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
-_ASKS_WHICH = re.compile(
-    r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
-)
-_ASKS_VERSION = re.compile(
-    r"\W*(?:(?:at|for|from|in|on|since|to|with) )?(?:when|(?:which|what) (?:version|release))\b",
-    re.IGNORECASE,
-)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there|his|her|how many (?:can|could|do|does|may|must|of|should|will))\b",
@@ -188,14 +175,36 @@ class Reading(NamedTuple):
     @property
     def has_kinds(self) -> bool:
         """Whether the chosen units have the kinds of answer asked for, such as a price."""
-        return all(has_kinds(text, _texts(Reading(self.found, part))) for text, part in self._asked)
+        return all(
+            has_kinds(text, Reading(self.found, part)._quoted_texts) for text, part in self._asked
+        )
 
     @property
     def answered_features(self) -> tuple[float, float, float]:
         """The features of the chance that the chosen units answer the question."""
-        rows = _chosen(self)
+        rows = self._rows
         relevance = max(float(each.relevance[rows].max()) for each in self.judged)
-        return answered_features(self.found.question, self._unanswerable, relevance, _texts(self))
+        return answered_features(
+            self.found.question, self._unanswerable, relevance, self._quoted_texts
+        )
+
+    @property
+    def quoted(self) -> list[Quoted]:
+        """The units to quote, with their context."""
+        return choose(self.found, self._rows, self.judgement.chances)
+
+    @property
+    def _rows(self) -> list[int]:
+        """The rows that answer each part of the question."""
+        chosen = (row for judgement in self.judged for row in select(judgement.chances))
+        return list(dict.fromkeys(chosen))
+
+    @property
+    def _quoted_texts(self) -> list[str]:
+        sources = self.found.sources
+        return [
+            sources[each.source - 1].structure.text[each.start : each.end] for each in self.quoted
+        ]
 
     @property
     def _unanswerable(self) -> float:
@@ -352,7 +361,7 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
         kind = next((kind for asks, kind in _FOLLOW_UPS if asks.search(text)), None)
         if kind is None or question_terms(text) or not reading.answers:
             continue
-        quoted = choose(reading)
+        quoted = reading.quoted
         if any(kind.search(sources[each.source - 1].text, each.start, each.end) for each in quoted):
             continue
         whole, found = reading.judgement, reading.found
@@ -511,79 +520,6 @@ def _rate_units(reading: Reading) -> dict[int, _Rated]:
     return out
 
 
-def choose(reading: Reading) -> list[Quoted]:
-    """Return the units to quote, by document, the best document first, in reading order.
-
-    These are the units that answer, the context that each needs, and the rest of partly quoted
-    lists. Context and lists have the probability of the unit for which they are quoted.
-    """
-    found, chances = reading.found, reading.judgement.chances
-    asks_which = _ASKS_WHICH.match(found.question) is not None
-    asks_version = _ASKS_VERSION.match(found.question) is not None
-    asks_how = ASKS_HOW.match(found.question) is not None
-    rows = _chosen(reading)
-    chosen = {found.places[row] for row in rows}
-    kept: dict[tuple[int, int], float] = {}
-    seen: set[str] = set()
-
-    def add(place: tuple[int, int], chance: float) -> None:
-        s, u = place
-        steps = whole_steps(found.sources[s], u) if asks_how else []
-        names = (
-            named_by(found.sources[s], u, versions=asks_version)
-            if asks_which or asks_version
-            else ()
-        )
-        members = members_of(found.sources[s], u)
-        if chosen.intersection((s, member) for member in members):
-            members = []  # a lead-in alone is no answer
-        for each in (u, *needed_by(found.sources[s], u), *steps, *names, *members):
-            kept[s, each] = max(kept.get((s, each), 0.0), chance)
-
-    for row in sorted(rows, key=lambda row: -chances[row]):
-        s, u = found.places[row]
-        text = found.sources[s].texts[u].lower()
-        if text not in seen:  # the same sentence may be in several documents
-            add((s, u), float(chances[row]))
-        seen.add(text)
-    for members in list(rest_of_lists(found, kept)):
-        chance = max(kept.get(place, 0.0) for place in members)
-        for place in members:
-            add(place, chance)
-    return _in_order(found, kept)
-
-
-def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quoted]:
-    # Passages of one document share its title and stay together, as do documents of one series.
-    titles = [units.title or s for s, units in enumerate(found.sources)]
-    series = series_of(found.question, [units.title for units in found.sources])
-    dated = [series.get(units.title) for units in found.sources]
-    groups = [each[0] if each else title for each, title in zip(dated, titles, strict=True)]
-    dates = [[-part for part in each[1]] if each else [] for each in dated]
-    best: dict[str | int, float] = {}
-    for (s, _), chance in kept.items():
-        best[groups[s]] = max(best.get(groups[s], 0.0), chance)
-
-    def order(place: tuple[int, int]) -> tuple[Any, ...]:
-        s = place[0]
-        return -best[groups[s]], groups.index(groups[s]), dates[s], titles.index(titles[s]), place
-
-    in_order = sorted(kept, key=order)
-    return [quoted_unit(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
-
-
-def _texts(reading: Reading) -> list[str]:
-    """Return the texts of all units to quote."""
-    sources, quoted = reading.found.sources, choose(reading)
-    return [sources[each.source - 1].structure.text[each.start : each.end] for each in quoted]
-
-
-def _chosen(reading: Reading) -> list[int]:
-    """Return the rows that answer each part of the question."""
-    chosen = (row for judgement in reading.judged for row in select(judgement.chances))
-    return list(dict.fromkeys(chosen))
-
-
 def contenders(reading: Reading, sources: Sequence[Source]) -> dict[int, str]:
     """Return the rows that a language model may choose from, likeliest first, as marked text."""
     chances = reading.chances
@@ -621,7 +557,7 @@ def write(
     least one unit is quoted, and cut if it exceeds `max_words`. Empty if there are no units. For
     `signs` see `layout`.
     """
-    kept = choose(reading)
+    kept = reading.quoted
     if any(each.kind == "item" for each in kept) or ASKS_HOW.match(reading.found.question):
         max_words = max_words * 3 // 2  # items or steps that were left out would mislead
     while len(kept) > 1 and count_words(kept, sources) > max_words:

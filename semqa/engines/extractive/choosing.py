@@ -1,20 +1,26 @@
-"""What a unit of a document needs beside it: lead-in, header, exception, reply, the rest of its list."""
+"""What to quote: the units that answer and what each needs: lead-in, header, exception, reply, list."""
 
 from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semqa.documents.structure import AMOUNT, DECIDES, NEGATES, SIGNS_OFF
-from semqa.engines.extractive.layout import NUMBERED
+from semqa.engines.extractive.direct import ASKS_HOW
+from semqa.engines.extractive.layout import NUMBERED, Quoted, quoted_unit
+from semqa.engines.extractive.names import series_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from semqa.engines.extractive.matching import Match, Units
+
+    Array = NDArray[np.float64]
 
 TERM_WORDS = 3
 """Maximum number of words of a heading that is a term."""
@@ -26,6 +32,13 @@ text above it is nearer to the question than this cosine."""
 MOST_QUOTED = 3
 """Maximum number of units from one that is quoted in a message to the reply below it."""
 
+_ASKS_WHICH = re.compile(
+    r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
+)
+_ASKS_VERSION = re.compile(
+    r"\W*(?:(?:at|for|from|in|on|since|to|with) )?(?:when|(?:which|what) (?:version|release))\b",
+    re.IGNORECASE,
+)
 _ASKS_FOR_ALL = re.compile(
     r"\A(?>.*?\b(?:what|which)\b).*\b(?:must|should|may|can|need|allowed|are)\b",
     re.IGNORECASE | re.DOTALL,
@@ -116,7 +129,63 @@ _SPECIAL_CASE = re.compile(
 )
 
 
-def named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
+def choose(found: Match, rows: Sequence[int], chances: Array) -> list[Quoted]:
+    """Return the units to quote, by document, the best document first, in reading order.
+
+    These are the rows that answer, the context that each needs, and the rest of partly quoted lists.
+    Context and lists have the probability of the unit for which they are quoted.
+    """
+    versions = _ASKS_VERSION.match(found.question) is not None
+    asks_which = versions or _ASKS_WHICH.match(found.question)
+    asks_how = ASKS_HOW.match(found.question)
+    chosen = {found.places[row] for row in rows}
+    kept: dict[tuple[int, int], float] = {}
+    seen: set[str] = set()
+
+    def add(place: tuple[int, int], chance: float) -> None:
+        s, u = place
+        units = found.sources[s]
+        steps = _whole_steps(units, u) if asks_how else []
+        names = _named_by(units, u, versions=versions) if asks_which else []
+        members = _members_of(units, u)
+        if chosen.intersection((s, member) for member in members):
+            members = []  # a lead-in alone is no answer
+        for each in (u, *_needed_by(units, u), *steps, *names, *members):
+            kept[s, each] = max(kept.get((s, each), 0.0), chance)
+
+    for row in sorted(rows, key=lambda row: -chances[row]):
+        s, u = found.places[row]
+        text = found.sources[s].texts[u].lower()
+        if text not in seen:  # the same sentence may be in several documents
+            add((s, u), float(chances[row]))
+        seen.add(text)
+    for members in list(_rest_of_lists(found, kept)):
+        chance = max(kept.get(place, 0.0) for place in members)
+        for place in members:
+            add(place, chance)
+    return _in_order(found, kept)
+
+
+def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quoted]:
+    # Passages of one document share its title and stay together, as do documents of one series.
+    titles = [units.title or s for s, units in enumerate(found.sources)]
+    series = series_of(found.question, [units.title for units in found.sources])
+    dated = [series.get(units.title) for units in found.sources]
+    groups = [each[0] if each else title for each, title in zip(dated, titles, strict=True)]
+    dates = [[-part for part in each[1]] if each else [] for each in dated]
+    best: dict[str | int, float] = {}
+    for (s, _), chance in kept.items():
+        best[groups[s]] = max(best.get(groups[s], 0.0), chance)
+
+    def order(place: tuple[int, int]) -> tuple[Any, ...]:
+        s = place[0]
+        return -best[groups[s]], groups.index(groups[s]), dates[s], titles.index(titles[s]), place
+
+    in_order = sorted(kept, key=order)
+    return [quoted_unit(found.sources[s], s + 1, u, kept[s, u]) for s, u in in_order]
+
+
+def _named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
     """Return the heading above a unit that names one of several things, and any heading between them.
 
     These are the heading of one of several lists, or a name beside other names, such as "Nordal Dry
@@ -150,7 +219,7 @@ def named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
     return ()
 
 
-def members_of(units: Units, lead: int) -> list[int]:
+def _members_of(units: Units, lead: int) -> list[int]:
     """Return the items, or the rows with their header, that a unit introduces, if these are few."""
     members: list[int] = []
     above = {lead}
@@ -162,7 +231,7 @@ def members_of(units: Units, lead: int) -> list[int]:
     return members if len(members) <= LONGEST_LIST else []
 
 
-def rest_of_lists(
+def _rest_of_lists(
     found: Match, kept: Mapping[tuple[int, int], float]
 ) -> Iterator[list[tuple[int, int]]]:
     """Yield the items of each short list that a question asks for, or of which enough are quoted.
@@ -194,7 +263,7 @@ def rest_of_lists(
             yield members
 
 
-def whole_steps(units: Units, u: int) -> list[int]:
+def _whole_steps(units: Units, u: int) -> list[int]:
     """Return the units of the short numbered list that a unit is in or directly above, if any."""
     found = units.structure.units
     for after in range(u, len(found)):
@@ -216,7 +285,7 @@ def _has_lead_in(found: Match, s: int, u: int) -> bool:
     return over is not None and units[over].kind != "heading"
 
 
-def needed_by(units: Units, u: int) -> list[int]:
+def _needed_by(units: Units, u: int) -> list[int]:
     """Return the units without which a unit is unclear or misleading."""
     found = units.structure.units
     out = []
