@@ -289,13 +289,10 @@ def _needed_by(units: Units, u: int) -> list[int]:
     """Return the units without which a unit is unclear or misleading."""
     found = units.structure.units
     out = []
-    marked = _marked(units, u)
-    for each in (u, *marked):
-        over = found[each].over
-        while over is not None:
-            out.append(over)
-            over = found[over].over
-    out += marked
+    over = found[u].over
+    while over is not None:
+        out.append(over)
+        over = found[over].over
     out += [note for v in (u, *out) for note in _notes(units, v)]
     out += _head_of_message(units, u) + _rows_above(units, u)
     named = AMOUNT.match(units.texts[u]) or _is_value(units, u)
@@ -331,7 +328,7 @@ def _notes(units: Units, u: int) -> list[int]:
 
     A list with asterisks for bullets has no notes.
     """
-    marks = _marks(units, u)
+    marks = set(_MARK.findall(_EMPHASIS.sub(r"\2", units.structure.of(u))))
     out: list[int] = []
     for v in range(u + 1, len(units.structure.units)) if marks else ():
         note = _NOTE.match(units.structure.of(v))
@@ -345,17 +342,6 @@ def _notes(units: Units, u: int) -> list[int]:
             if after is not None and not _NOTE.match(units.structure.of(after)):
                 out.append(after)  # the note's second sentence
     return out
-
-
-def _marks(units: Units, u: int) -> set[str]:
-    return set(_MARK.findall(_EMPHASIS.sub(r"\2", units.structure.of(u))))
-
-
-def _marked(units: Units, note: int) -> list[int]:
-    """Return the unit that a note is about if only one above it has its mark."""
-    mark = _NOTE.match(units.structure.of(note))
-    above = [v for v in range(note) if mark[1] in _marks(units, v)] if mark else []
-    return above if len(above) == 1 and note in _notes(units, above[0]) else []
 
 
 def _rows_above(units: Units, u: int) -> list[int]:
