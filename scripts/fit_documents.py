@@ -1,6 +1,6 @@
 """Fit the model that selects units of documents, and evaluate it on held-out documents.
 
-    python scripts/fit_documents.py SET [SET ...] --encoders FOLDER [--held SET] [--out FILE]
+    python scripts/fit_documents.py SET [SET ...] --encoders FOLDER [--out FILE]
     python scripts/fit_documents.py SET [SET ...] --names tuned --encoders FOLDER --average FILE …
 
 A SET is a folder with ``questions.jsonl`` and ``documents/``, in the format of `semqa eval docs`. A
@@ -23,7 +23,6 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -40,15 +39,13 @@ from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
 from semqa.engines.extractive.judging import Model, Trees, judge, likeliest, select
 from semqa.engines.extractive.lexicon import STOPWORDS
 from semqa.engines.extractive.matching import match, read_units
-from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
+from semqa.metrics.docqa import DocsFigures, DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
 from semqa.quotes import QuotedAnswer
-from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import (
     PACKAGED_ENCODER,
     TUNED_ENCODER,
     NumpyBert,
     SentenceEncoder,
-    packaged_encoder,
     packaged_folder,
 )
 
@@ -149,12 +146,10 @@ class AdaptedEncoder(SentenceEncoder):
 
 
 def encoders_for(name: str, folder: Path | None = None) -> list[SentenceEncoder | None]:
-    """Return the encoder for the documents of each fold; without a folder, those that ship."""
-    if name == "words":
-        return [None] * FOLDS
-    if name == "tuned" and folder is not None:
+    """Return the encoder for the documents of each fold; the folder has those for `tuned`."""
+    if folder is not None and name == "tuned":
         return [AdaptedEncoder(folder / f"fold-{fold}.safetensors") for fold in range(FOLDS)]
-    return [packaged_encoder() if name == "tuned" else SentenceEncoder(PACKAGED_ENCODER)] * FOLDS
+    return [SentenceEncoder(PACKAGED_ENCODER) if name == "meaning" else None] * FOLDS
 
 
 def load(folders: Sequence[Path], encoders: Sequence[SentenceEncoder | None]) -> list[Sample]:
@@ -445,11 +440,6 @@ def average(fitted: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def read_as(sample: Sample, model: Model) -> Reading:
-    """Read the sources for a question with the given model."""
-    return read(sample.question.question, sample.sources, sample.encoder, model)
-
-
 def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[Judgement]]:
     """Read each question with a model fitted without its documents.
 
@@ -462,7 +452,8 @@ def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading],
         model = Model.of(fit([sample for sample in samples if sample.fold != fold], name))
         for number, sample in enumerate(samples):
             if sample.fold == fold:
-                readings[number] = read_as(sample, model)
+                question = sample.question.question
+                readings[number] = read(question, sample.sources, sample.encoder, model)
                 unrelated[number] = judge(sample.unrelated, model)
     numbers = range(len(samples))
     return [readings[number] for number in numbers], [unrelated[number] for number in numbers]
@@ -472,7 +463,7 @@ def report(
     name: str,
     samples: Sequence[Sample],
     readings: Sequence[Reading],
-    unrelated: Sequence[Judgement] = (),
+    unrelated: Sequence[Judgement],
 ) -> None:
     """Print the scores of `semqa eval docs`, and the results on unrelated documents."""
     scores: dict[bool, list[DocsScore]] = {True: [], False: []}
@@ -487,38 +478,17 @@ def report(
             )
             found.append(sample.scorer.score(question, DocsPrediction(quotes, abstained)))
     for may_abstain, found in scores.items():
-        figures = DocsReport.of(found, resamples=0)
-        total = figures.total
+        total = DocsFigures.of(found, resamples=0)
         print(
             f"{name:8} {'may abstain' if may_abstain else 'answers all':12} "
             f"docqa {_percent(total.docqa.value)}"
             f"  recall {_percent(total.recall)}  precision {_percent(total.precision)}"
             f"  full {_percent(total.fully_answered)}"
             f"  correct abstentions {_percent(total.abstained_on_unanswerable)}"
-            f"  false abstentions {_percent(total.false_abstentions)}  | "
-            + "  ".join(
-                f"{kind} {_percent(each.docqa.value)}" for kind, each in figures.kinds.items()
-            )
+            f"  false abstentions {_percent(total.false_abstentions)}"
         )
-    rows = [
-        (sample, reading, select(reading.judgement.chances))
-        for sample, reading in zip(samples, readings, strict=True)
-    ]
-    labelled = [
-        (reading.judgement.relevance[row], sample.labels[row])
-        for sample, reading, chosen in rows
-        for row in chosen
-    ]
-    for low, high in pairwise((0.0, 0.2, 0.5, 0.8, 1.01)):
-        right = [label for figure, label in labelled if low <= figure < high]
-        print(
-            f"{name:8} relevance from {low}: {len(right)} units, "
-            f"{_percent(fmean(right or [0]))}% right"
-        )
-    if unrelated:
-        share = _percent(fmean(each.answers for each in unrelated))
-        poor = _percent(fmean(each.relevance.max(initial=0) < LOW for each in unrelated))
-        print(f"{name:8} unrelated documents: {share}% answered, {poor}% with low relevance")
+    share = _percent(fmean(each.answers for each in unrelated))
+    print(f"{name:8} unrelated documents: {share}% answered")
 
 
 def _percent(value: float | None) -> str:
@@ -533,7 +503,6 @@ def main() -> None:
     parser.add_argument("--names", nargs="+", choices=names, default=names, help="models to fit")
     parser.add_argument("--encoders", type=Path, help="folder with adapters, for `tuned`")
     parser.add_argument("--average", type=Path, help="trees to average with")
-    parser.add_argument("--held", type=Path, help="held-out set, only for the report")
     parser.add_argument("--out", type=Path, help="output file for the trees")
     args = parser.parse_args()
     if "tuned" in args.names and args.encoders is None:
@@ -546,10 +515,6 @@ def main() -> None:
         models[name] = fit(samples, name)
         if name in others:
             models[name] = average(models[name], others[name])
-        if args.held:
-            held = load([args.held], encoders_for(name))
-            model = Model.of(models[name])
-            report(f"{name}, held", held, [read_as(sample, model) for sample in held])
     if args.out:
         text = json.dumps(models).replace("]], ", "]],\n")  # a tree per line
         args.out.write_text(text + "\n", "utf-8")

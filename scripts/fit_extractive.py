@@ -4,9 +4,8 @@
 
 Fits two logistic regressions: whether a word of a quoted source is quoted, and whether its title
 is. Labels are the shares of human answers that quote the word or title, among those that quote the
-source. Prints cross-validated scores (everything is fitted inside the fold), the shift between the
-two origins of the questions, the coverage curve, and a paired test against BM25 with weak sources
-dropped. Then writes the weights, which are reproducible.
+source. Prints cross-validated scores (everything is fitted inside the fold), the coverage curve, and
+a paired test against BM25 with weak sources dropped. Then writes the weights, which are reproducible.
 """
 
 from __future__ import annotations
@@ -269,30 +268,6 @@ def report(samples: Sequence[Sample], seeds: int) -> None:
         f"  cross-validated minus BM25: {test.difference:+.2f} "
         f"({test.low:+.2f} to {test.high:+.2f}), p = {test.p:.4f}"
     )
-    for train, other in (("PAQ", "AmbigQA"), ("AmbigQA", "PAQ")):
-        seen = [s for s in samples if s.question.origin == train]
-        unseen = [s for s in samples if s.question.origin == other]
-        if seen and unseen:
-            _shift(f"train {train} ({len(seen)}), test {other}", seen, unseen, default, bm25)
-
-
-def _shift(
-    name: str,
-    seen: Sequence[Sample],
-    unseen: Sequence[Sample],
-    engine: ExtractiveEngine,
-    bm25: Sequence[ExampleScores],
-) -> None:
-    weights = fit(seen)
-    rows = [evaluate(s.question, answer(s, weights, engine)) for s in unseen]
-    qids = {s.question.qid for s in unseen}
-    base = figures([row for row in bm25 if row.qid in qids])["semqa"]
-    _line(name, figures(rows), f"(BM25 {base:.2f})")
-
-
-def as_json(weights: Weights) -> str:
-    """Return the contents of the weights file."""
-    return json.dumps({"word": weights.word, "title": weights.title}, indent=1) + "\n"
 
 
 def same(stored: Mapping[str, Mapping[str, float]], weights: Weights) -> bool:
@@ -323,7 +298,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = [evaluate(s.question, answer(s, weights, ExtractiveEngine())) for s in samples]
         _line("fitted and tested on all questions", figures(rows))
     if options.out:
-        options.out.write_text(as_json(weights), "utf-8")
+        fitted = {"word": weights.word, "title": weights.title}
+        options.out.write_text(json.dumps(fitted, indent=1) + "\n", "utf-8")
         print(f"wrote {options.out}")
     if options.check and not same(json.loads(options.check.read_text("utf-8")), weights):
         sys.exit(f"{options.check} has different weights. Fit them again with --out.")

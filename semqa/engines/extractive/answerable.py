@@ -175,12 +175,6 @@ def answered_features(
     These are the log odds that the documents answer it, the log odds of the relevance, and log(1 + n)
     for the n words that the quotes add to the question: "The bank lent the mill £90" is a likelier
     answer to "What did the bank lend?" than "The bank lent money".
-
-    Args:
-        question: the question.
-        unanswerable: the model's estimate that the documents do not answer the question.
-        relevance: the relevance of the best quote.
-        texts: the quotes, which have the kind of answer asked for.
     """
     new = len({word for text in texts for word in stems_of(text)}.difference(stems_of(question)))
     if _ASKS_WHETHER.match(question) or any(asks.search(question) for asks, _ in _KINDS):

@@ -247,18 +247,12 @@ def read(
     *,
     by_part: bool = True,
 ) -> Reading:
-    """Compare documents with a question.
+    """Compare documents with a question; see `match` for errors.
 
     Args:
-        question: the question.
-        sources: the documents.
         encoder: compares by meaning; None to compare words only.
         model: replaces the model that ships with the package.
         by_part: judge each part of the question as well.
-
-    Raises:
-        InputError: the encoder is invalid.
-        UnavailableError: the encoder cannot be loaded, or a package is missing.
     """
     question = " ".join(question.split())
     kept = named_documents(question, [read_units(source) for source in sources])
@@ -414,12 +408,7 @@ def _parts(question: str) -> list[str]:
 
 
 def is_near(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> bool:
-    """Return whether a unit or paragraph is near the question; False without an encoder.
-
-    Raises:
-        InputError: the encoder is invalid.
-        UnavailableError: the encoder cannot be loaded, or a package is missing.
-    """
+    """Return whether a unit or paragraph is near the question; False without an encoder."""
     found = match(question, sources, encoder)
     if not found.by_meaning or not found.places:
         return False
@@ -442,8 +431,6 @@ def rate(
     the question's words get 0 if nothing else is quoted.
 
     Args:
-        question: the question.
-        answer: the answer.
         encoder: compares by meaning; None to compare words only.
         reading: the answer's sources as already read for the question, if they are documents.
     """

@@ -176,12 +176,7 @@ def likeliest(found: Match) -> NDArray[np.intp]:
 
 
 def judge(found: Match, model: Model | None = None) -> Judgement:
-    """Judge all units, and whether they answer the question.
-
-    Args:
-        found: the units, compared with the question.
-        model: replaces the model that ships with the package.
-    """
+    """Judge all units, and whether they answer the question, by the packaged model or another."""
     model = model or load_models()[found.judged_by]
     rows = likeliest(found)[:MOST_JUDGED]
     chances, relevance = np.zeros((2, len(found.places)))

@@ -134,10 +134,6 @@ def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict
     """Return the cosine of each text and the question.
 
     Vectors of texts are cached on disk if it is writable; vectors of questions are not cached.
-
-    Raises:
-        InputError: the model is invalid.
-        UnavailableError: the model cannot be loaded, or a package is missing.
     """
     try:
         vectors = encoder.encode(texts)
@@ -270,7 +266,6 @@ class Match:
     """Features of all units in a question's sources.
 
     Attributes:
-        question: the question.
         sources: the sources split into units.
         places: for each row the index of the source and of the unit.
         features: shape [rows, features], in the order of `names`.
@@ -304,8 +299,6 @@ def match(
     """Compare the units of the sources with a question.
 
     Args:
-        question: the question.
-        sources: the sources.
         encoder: compares by meaning; None to compare words only.
 
     Raises:

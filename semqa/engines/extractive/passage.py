@@ -212,13 +212,7 @@ def _sentences(
     breaks: set[int],
     headings: dict[int, int],
 ) -> list[Sentence]:
-    """Return the sentences, without headings.
-
-    Args:
-        gaps: the text before each word and after the last.
-        breaks: indexes of words that follow skipped text or a heading.
-        headings: word ranges that repeat the title.
-    """
+    """Return the sentences, without headings; `breaks` are words that follow skipped text or a heading."""
     count = len(surfaces)
     cuts = {*headings, *headings.values()}
     sentences: list[Sentence] = []
@@ -297,7 +291,6 @@ def quotable(title: str, passage: Passage) -> str:
     capitalized words. A source without a body always yields its title.
 
     Example:
-        >>> from semqa.engines.extractive.passage import read_passage
         >>> body = read_passage("The old bridge fell. It was rebuilt.")
         >>> quotable("Old Bridge", body), quotable("notes", body), quotable("bridge_2", body)
         ('Old Bridge', '', '')

@@ -70,11 +70,6 @@ def nesting(passage: Passage, first: int, last: int) -> tuple[list[int], list[in
     The three lists cover the words ``first <= i < last``: the nesting at the word, before the marks
     attached to its start, and after the marks attached to its end. Zero means no nesting; equal
     numbers mean the same brackets or quotation marks.
-
-    Example:
-        >>> from semqa.engines.extractive.passage import read_passage
-        >>> nesting(read_passage("An (old) mill"), 0, 3)
-        ([0, 1000, 0], [0, 0, 0], [0, 0, 0])
     """
     inside: list[int] = []
     before: list[int] = []
@@ -368,17 +363,11 @@ def is_subject(words: list[str], i: int) -> bool:
 
 
 def is_surely_name(passage: Passage, i: int) -> bool:
-    """Whether word `i` is capitalized elsewhere than at the start of a sentence.
-
-    Example:
-        >>> from semqa.engines.extractive.passage import read_passage
-        >>> passage = read_passage("Oslo is big. Rain falls in Oslo.")
-        >>> is_surely_name(passage, 0), is_surely_name(passage, 3)
-        (True, False)
-    """
+    """Whether word `i` is capitalized elsewhere than at the start of a sentence."""
     if not passage.capitals[i] or passage.words[i] in STOPWORDS:
         return False
+    openers = passage.openers
     return any(
-        word == passage.words[i] and passage.capitals[j] and j not in passage.openers
+        word == passage.words[i] and passage.capitals[j] and j not in openers
         for j, word in enumerate(passage.words)
     )
