@@ -20,11 +20,11 @@ from semqa.engines import Request
 from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.answerable import answered_features, chance_answered
+from semqa.engines.extractive.asked import missing_names, named_documents
 from semqa.engines.extractive.direct import contrary, direct_rows
 from semqa.engines.extractive.documents import are_documents, read, write
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
-from semqa.engines.extractive.names import missing_names, named_documents
 from semqa.engines.extractive.tables import bands, column_rows
 from semqa.history import Exchange
 from semqa.metrics.docqa import DocsReport

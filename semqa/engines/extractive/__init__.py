@@ -9,7 +9,7 @@
 - `choosing`: which units to quote, with the context that they need
 - `layout`: the text of the answer
 
-`documents` leads through these steps for each part of a question; `names` looks for names in it.
+`documents` leads through these steps for each part of a question; `asked` finds the parts, and names.
 """
 
 from semqa.engines.extractive.engine import ExtractiveEngine

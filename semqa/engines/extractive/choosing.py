@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semqa.documents.structure import AMOUNT, DECIDES, NEGATES, SIGNS_OFF
+from semqa.engines.extractive.asked import series_of
 from semqa.engines.extractive.direct import ASKS_HOW
 from semqa.engines.extractive.layout import NUMBERED, Quoted, quoted_unit
-from semqa.engines.extractive.names import series_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from semqa.engines.extractive.answerable import answered_features, chance_answered, has_kinds
+from semqa.engines.extractive.asked import (
+    MONTH,
+    NEXT_PART,
+    missing_names,
+    named_documents,
+    parts_of,
+    series_of,
+)
 from semqa.engines.extractive.choosing import choose
 from semqa.engines.extractive.direct import ASKS_HOW
 from semqa.engines.extractive.judging import SHARE, blend, judge, select
@@ -19,7 +27,6 @@ from semqa.engines.extractive.matching import (
     question_terms,
     read_units,
 )
-from semqa.engines.extractive.names import MONTH, missing_names, named_documents, series_of
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import function_words, language_of, question_words
 
@@ -43,14 +50,8 @@ the tick, but does not make the engine abstain, because what answers may be said
 MOST_BESIDE = 10
 """Number of units around the best one in which a part such as "and when is it?" may be answered."""
 
-MOST_PARTS = 6
-"""Maximum number of parts of a question; one with more is not split."""
-
 MANY_LINES = 6
 """A text of as many lines, of which half begin a sentence, is a document."""
-
-LEAST_WORDS = 3
-"""Minimum number of words in a part of a question."""
 
 PART_LEAST, PART_MOST = 0.02, 0.65
 """`Judgement.least` and `most` for parts of a question if something of it is answered.
@@ -67,15 +68,6 @@ MOST_CONTENDERS, CONTENDS = 10, 0.2
 """Maximum number of units that a language model chooses from, and their minimum probability relative
 to the best one."""
 
-_ASKING = (
-    r"(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|whether)(?:['’]s)?\b"
-    r"|(?:is|are|can|do|does|did|must|may|will|should)\b"
-    r"(?! (?:also|be|been|in|left|not|now|on|only|out|still)\b)"
-)
-"""The beginning of a question: "is it", but not "is out" in "My ankle is broken and is out until May"."""
-_NEXT_PART = re.compile(
-    rf"[,;]?(?<!\s)\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
-)
 _WHEN = re.compile(
     r"\b(?:\d{1,2}[:.]\d\d|\d{1,2} ?[ap]\.?m|(?:19|20)\d\d|noon|midnight|daily|weekly|"
     rf"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|{MONTH})\b"
@@ -90,13 +82,6 @@ _FOLLOW_UPS = (
 )
 """What parts of a question ask, and what an answer to them has."""
 
-_AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
-"""Between the last of several things and the others, as in "at home, at school and at work"."""
-
-_ABOUT = re.compile(r".*?(?:: | [-–—] )")
-"""The subject before the parts, as in "Night vet - what's the number and what does it cost?"."""
-
-_ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
     r"before|after|then|there|his|her|how many (?:can|could|do|does|may|must|of|should|will))\b",
@@ -258,7 +243,7 @@ def read(
     kept = named_documents(question, [read_units(source) for source in sources])
     found = _match(question, sources, kept, encoder)
     judgement = judge(found, model)
-    parts = _parts(question) if by_part else []
+    parts = parts_of(question) if by_part else []
     if len(parts) < 2:
         judgement = _each_document(found, judgement, kept, sources, encoder, model)
         reading = Reading(found, judgement)
@@ -348,7 +333,7 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
     Unless the quotes answer such a part, the nearest unit of their section that does is quoted too.
     """
     question = reading.found.question
-    first, *others = _NEXT_PART.split(question)
+    first, *others = NEXT_PART.split(question)
     parts = list(reading.parts)
     for part in others:
         text = part.strip(" ,;?")
@@ -375,36 +360,6 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
         parts = parts or [(first, whole)]
         parts.append((text, replace(whole, chances=chances, relevance=chances, unanswerable=0.0)))
     return reading._replace(parts=tuple(parts))
-
-
-def _parts(question: str) -> list[str]:
-    """Split a question into parts; leave out those without words to search for ("how much is it").
-
-    Example:
-        >>> _parts("How much is the deposit, and when is it due?")
-        ['How much is the deposit', 'when is it due']
-        >>> _parts("Which keys need a deposit, and how much is it?")
-        ['Which keys need a deposit']
-        >>> _parts("How much notice is needed at work and at school?")
-        ['How much notice is needed at work', 'How much notice is needed at school']
-        >>> _parts("My pass is lost and is not cancelled. Can I get in? I am 15.")
-        ['My pass is lost and is not cancelled. Can I get in? I am 15.']
-        >>> _parts("Night vet - what's the number and what does it cost?")
-        ["Night vet - what's the number", 'Night vet - what does it cost']
-    """
-    about = _ABOUT.match(question)
-    subject = about[0] if about and not _ASKS.search(about[0]) else ""
-    rest = question[len(subject) :]
-    parts = [f"{subject}{part.strip(' ,;?')}" for part in _NEXT_PART.split(rest)]
-    if len(parts) == 1 and (ends := list(_AND.finditer(question))):
-        before, last = question[: ends[-1].start()], question[ends[-1].end() :]
-        head, *items = before.split(f" {ends[-1][1]} ")
-        if items and not re.search(r"[,;?]", last.strip(" ?")):
-            things = [*items, last]
-            parts = [f"{head.rstrip(' ,:')} {ends[-1][1]} {each.strip(' ,?')}" for each in things]
-    if len(parts) > MOST_PARTS:
-        return []
-    return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
 def is_near(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> bool:

@@ -1,4 +1,4 @@
-"""Names and codes in questions: the documents that they name, and those that no document has."""
+"""What a question about documents asks: its parts, and the names and codes in it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,35 @@ from unicodedata import normalize
 from rapidfuzz import fuzz, process
 
 from semqa.engines.extractive.lexicon import language_of
-from semqa.engines.extractive.matching import TIME
+from semqa.engines.extractive.matching import TIME, question_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.engines.extractive.matching import Units
 
+MOST_PARTS = 6
+"""Maximum number of parts of a question; one with more is not split."""
+
+LEAST_WORDS = 3
+"""Minimum number of words in a part of a question."""
+
+_ASKING = (
+    r"(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|whether)(?:['’]s)?\b"
+    r"|(?:is|are|can|do|does|did|must|may|will|should)\b"
+    r"(?! (?:also|be|been|in|left|not|now|on|only|out|still)\b)"
+)
+"""The beginning of a question: "is it", but not "is out" in "My ankle is broken and is out until May"."""
+NEXT_PART = re.compile(
+    rf"[,;]?(?<!\s)\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
+)
+_AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
+"""Between the last of several things and the others, as in "at home, at school and at work"."""
+
+_ABOUT = re.compile(r".*?(?:: | [-–—] )")
+"""The subject before the parts, as in "Night vet - what's the number and what does it cost?"."""
+
+_ASKS = re.compile(r"\b(?:what|which|who|whom?|when|where|why|how)\b", re.IGNORECASE)
 _CODE = re.compile(r"(?<![\w-])[A-Za-z]+-?\d[\w-]*")
 _NAME = re.compile(
     r"(?<=[\w,;]\s)(?!(?:BBQ|CV|DIY|GP|ID|PC|PIN|TV|USB|WC|Dr|Mr|Mrs|Ms|OK|Prof|Are|Can|Do|Does|Hello|Hi|How|Is|Please|Thanks|What|When|Where|"
@@ -47,6 +69,36 @@ MOST_INITIALS = 5
 """Maximum number of letters of an abbreviation."""
 ALIKE = 80
 """Minimum similarity, of 100, of a name and a word that may be another spelling of it."""
+
+
+def parts_of(question: str) -> list[str]:
+    """Split a question into parts; leave out those without words to search for ("how much is it").
+
+    Example:
+        >>> parts_of("How much is the deposit, and when is it due?")
+        ['How much is the deposit', 'when is it due']
+        >>> parts_of("Which keys need a deposit, and how much is it?")
+        ['Which keys need a deposit']
+        >>> parts_of("How much notice is needed at work and at school?")
+        ['How much notice is needed at work', 'How much notice is needed at school']
+        >>> parts_of("My pass is lost and is not cancelled. Can I get in? I am 15.")
+        ['My pass is lost and is not cancelled. Can I get in? I am 15.']
+        >>> parts_of("Night vet - what's the number and what does it cost?")
+        ["Night vet - what's the number", 'Night vet - what does it cost']
+    """
+    about = _ABOUT.match(question)
+    subject = about[0] if about and not _ASKS.search(about[0]) else ""
+    rest = question[len(subject) :]
+    parts = [f"{subject}{part.strip(' ,;?')}" for part in NEXT_PART.split(rest)]
+    if len(parts) == 1 and (ends := list(_AND.finditer(question))):
+        before, last = question[: ends[-1].start()], question[ends[-1].end() :]
+        head, *items = before.split(f" {ends[-1][1]} ")
+        if items and not re.search(r"[,;?]", last.strip(" ?")):
+            things = [*items, last]
+            parts = [f"{head.rstrip(' ,:')} {ends[-1][1]} {each.strip(' ,?')}" for each in things]
+    if len(parts) > MOST_PARTS:
+        return []
+    return [part for part in parts if len(part.split()) >= LEAST_WORDS and question_terms(part)]
 
 
 def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
