@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from semqa.bench.docqa import QuestionSet
 from semqa.metrics.docqa import (
     DocsPrediction,
     DocsQuestion,
@@ -166,19 +167,19 @@ def test_means_are_over_the_questions_that_have_a_value() -> None:
     assert json.loads(json.dumps(report.to_dict()))["groups"]["one document"]["n"] == 2
 
 
-def _predictions(questions: list[dict[str, Any]], folder: Path, seed: int) -> list[dict[str, Any]]:
+def _predictions(asked: QuestionSet, seed: int) -> list[dict[str, Any]]:
     """Make answers of all sorts: right, padded, repeated, altered, empty, failed, missing."""
     rng = random.Random(seed)
-    documents = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    documents = {name: file.source.text for name, file in asked.documents.items()}
 
     def part(text: str) -> str:
         at = rng.randrange(len(text))
         return text[at : at + rng.randrange(1, 300)]
 
     made: list[dict[str, Any]] = []
-    for question in questions:
-        names = rng.choices(question["documents"], k=rng.randrange(4))
-        quotes: list[dict[str, Any]] = [{"text": text} for text in question["evidence"]]
+    for question in asked.questions:
+        names = rng.choices(question.documents, k=rng.randrange(4))
+        quotes: list[dict[str, Any]] = [{"text": text} for text in question.evidence]
         quotes += [{"text": part(documents[name]), "document": name} for name in names]
         quotes += [
             dict(each) for each in rng.choices(quotes or [{"text": "x"}], k=rng.randrange(3))
@@ -193,7 +194,7 @@ def _predictions(questions: list[dict[str, Any]], folder: Path, seed: int) -> li
                 quote["document"] = rng.choice([*documents, "no-such.md", None])
             if rng.random() < 0.1:
                 quote["field"] = rng.choice(["title", "body"])
-        row = {"id": question["id"], "quotes": quotes, "abstained": rng.random() < 0.1}
+        row = {"id": question.id, "quotes": quotes, "abstained": rng.random() < 0.1}
         row |= rng.choice([{}] * 15 + [{"quotes": []}] * 2 + [{"error": "too long"}])
         made.append(row)
     return rng.sample(made, len(made) - 3)
@@ -205,8 +206,8 @@ def test_figures_are_those_of_the_released_scorer(shared: Path, tmp_path: Path, 
     if not released.is_dir():
         pytest.skip(f"needs the released questions: no folder {released}")
     path = released / "questions.jsonl"
-    questions = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    rows = _predictions(questions, released / "documents", seed)
+    asked = QuestionSet.read(path)
+    rows = _predictions(asked, seed)
     predictions, each = tmp_path / "predictions.jsonl", tmp_path / "each.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     done = subprocess.run(
@@ -225,28 +226,15 @@ def test_figures_are_those_of_the_released_scorer(shared: Path, tmp_path: Path, 
     expected = json.loads(done.stdout)
     theirs = [json.loads(line) for line in each.read_text("utf-8").splitlines()]
 
-    scorer = DocsScorer(
-        {file.name: file.read_text("utf-8") for file in (released / "documents").iterdir()}
-    )
     given = {row["id"]: row for row in rows}
     scores = []
-    for raw in questions:
-        question = DocsQuestion(
-            raw["id"],
-            raw["question"],
-            tuple(raw["documents"]),
-            raw["answerable"],
-            tuple(map(tuple, raw["facts"])),
-            tuple(raw["evidence"]),
-            raw["kind"],
-        )
-        assert scorer.problems(question) == []
+    for question in asked.questions:
         row = given.get(question.id, {"error": "missing", "quotes": []})
         quotes = tuple(
             DocsQuote(q["text"], q.get("document"), q.get("field")) for q in row["quotes"]
         )
         prediction = DocsPrediction(quotes, row.get("abstained", False), row.get("error"))
-        scores.append(scorer.score(question, prediction))
+        scores.append(asked.scorer.score(question, prediction))
 
     for mine, row in zip(scores, theirs, strict=True):
         same = ("id", "score", "abstained", "error", "kind")
