@@ -44,7 +44,7 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
         return rows, []
     rows = _labelled_rows(found)
     named = np.flatnonzero(found.column("words") > ALL_WORDS).tolist() if rows else []
-    texts = _texts(found)
+    texts = found.texts
     return rows, [row for row in named if row not in rows and _LABEL.match(texts[row]) is None]
 
 
@@ -72,7 +72,7 @@ def _defining_rows(found: Match) -> list[int]:
     cell = re.compile(rf"\|?\W*{_QUOTE}{term}{_QUOTE}\W*\|", re.IGNORECASE)
     return [
         row
-        for row, ((s, u), text) in enumerate(zip(found.places, _texts(found), strict=True))
+        for row, ((s, u), text) in enumerate(zip(found.places, found.texts, strict=True))
         if (defines.search(text) or cell.match(found.sources[s].structure.of(u)))
         and (states[row] or not asks_how)
     ]
@@ -117,7 +117,7 @@ _USUAL = (
 
 def _usual_rows(found: Match) -> list[int]:
     """Return the rows that answer a common question, unless a document has several with one label."""
-    texts = _texts(found)
+    texts = found.texts
     for asks, says in _USUAL:
         if asks.fullmatch(found.question):
             said = {row: match for row, text in enumerate(texts) if (match := says.fullmatch(text))}
@@ -149,8 +149,8 @@ def _steps(found: Match) -> list[int]:
         return []
     asked = set(question_terms(found.question))
     sections: dict[tuple[int, int], list[int]] = {}
-    for row, (s, u) in enumerate(found.places):
-        if headings := found.sources[s].structure.units[u].headings:
+    for row, (s, _) in enumerate(found.places):
+        if headings := found.unit(row).headings:
             sections.setdefault((s, headings[-1]), []).append(row)
     fitting = []
     for (s, heading), rows in sections.items():
@@ -162,8 +162,7 @@ def _steps(found: Match) -> list[int]:
     if len(fitting) != 1:
         return []
     (rows,) = fitting
-    places = [found.places[row] for row in rows]
-    units = [found.sources[s].structure.units[u] for s, u in places]
+    units = [found.unit(row) for row in rows]
     group = next((unit for unit in units if unit.kind == "item"), units[0]).group
     steps = [row for row, unit in zip(rows, units, strict=True) if unit.group == group]
     length = sum(unit.end - unit.start for unit in units if unit.group == group)
@@ -211,7 +210,7 @@ def _labelled_rows(found: Match) -> list[int]:
     asked_for = set(question_terms(found.question)) - _IGNORED
     rows: list[int] = []
     labelled = 0
-    for row, text in enumerate(_texts(found)):
+    for row, text in enumerate(found.texts):
         label = _LABEL.match(text)
         if label is None:
             if rows and rows[-1] == row - 1 and _goes_on(found, row):
@@ -241,13 +240,9 @@ def _subject(found: Match, row: int) -> set[str]:
 
 def _goes_on(found: Match, row: int) -> bool:
     """Return whether a row is a further sentence of the paragraph of the row before."""
-    (before, last), (s, u) = found.places[row - 1 : row + 1]
-    units = found.sources[s].structure.units
-    return before == s and units[u].kind == "sentence" and units[u].group == units[last].group
-
-
-def _texts(found: Match) -> list[str]:
-    return [found.sources[s].texts[u] for s, u in found.places]
+    (before, _), (after, _) = found.places[row - 1 : row + 1]
+    unit = found.unit(row)
+    return before == after and unit.kind == "sentence" and unit.group == found.unit(row - 1).group
 
 
 _ASKS_WHAT = re.compile(r"\W*(?:what|which)\b", re.IGNORECASE)

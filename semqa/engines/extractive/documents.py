@@ -313,13 +313,9 @@ def _each_document(
 
 def _beside(found: Match, first: Judgement, part: Judgement) -> Judgement:
     """Prefer the section that answers the first part for a part that refers to its subject."""
-
-    def section(place: tuple[int, int]) -> tuple[int, tuple[int, ...]]:
-        s, u = place
-        return s, found.sources[s].structure.units[u].headings
-
-    here = section(found.places[int(first.chances.argmax())])
-    factors = np.array([1.0 if section(place) == here else OUTSIDE for place in found.places])
+    sections = [(s, found.unit(row).headings) for row, (s, _) in enumerate(found.places)]
+    here = sections[int(first.chances.argmax())]
+    factors = np.array([1.0 if section == here else OUTSIDE for section in sections])
     return replace(part, chances=part.chances * factors)
 
 
@@ -346,15 +342,10 @@ def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
         whole, found = reading.judgement, reading.found
         best = int(whole.chances.argmax())
         chances = np.zeros_like(whole.chances)
-        s, u = found.places[best]
-        units = found.sources[s].structure.units
+        here = found.places[best][0], found.unit(best).headings
         for row in sorted(range(len(chances)), key=lambda row: abs(row - best))[:MOST_BESIDE]:
-            other, v = found.places[row]
-            if (
-                other == s
-                and units[v].headings == units[u].headings
-                and kind.search(found.sources[s].texts[v])
-            ):
+            section = found.places[row][0], found.unit(row).headings
+            if section == here and kind.search(found.texts[row]):
                 chances[row] = whole.chances[best] / 2
                 break
         parts = parts or [(first, whole)]

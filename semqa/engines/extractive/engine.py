@@ -367,8 +367,7 @@ def _read(
 def _without(reading: documents.Reading, answers: Sequence[str]) -> documents.Reading:
     """Leave out the units that earlier answers quoted."""
     said = " ".join(split_words("\n".join(answers)))
-    texts = (reading.found.sources[s].texts[u] for s, u in reading.found.places)
-    new = np.array([" ".join(split_words(text)) not in said for text in texts], float)
+    new = np.array([" ".join(split_words(text)) not in said for text in reading.found.texts], float)
     whole = reading.judgement
     left = replace(whole, chances=whole.chances * new, relevance=whole.relevance * new)
     return reading._replace(judgement=left)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.documents.structure import Structure
+    from semqa.documents.structure import Structure, Unit
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
@@ -284,6 +284,16 @@ class Match:
     def by_meaning(self) -> bool:
         """Whether an encoder was used."""
         return self.judged_by != "words"
+
+    @property
+    def texts(self) -> list[str]:
+        """The plain text of each row."""
+        return [self.sources[s].texts[u] for s, u in self.places]
+
+    def unit(self, row: int) -> Unit:
+        """Return the unit of a row."""
+        s, u = self.places[row]
+        return self.sources[s].structure.units[u]
 
     def column(self, name: str) -> Array:
         """Return one feature of all units; shape [rows]."""

@@ -203,8 +203,8 @@ def _columns(
 def _tables(found: Match) -> Iterator[tuple[list[str], dict[int, list[str]]]]:
     """Yield the header of each table and its rows, all with as many cells."""
     tables: dict[tuple[int, int], list[int]] = {}
-    for row, (s, u) in enumerate(found.places):
-        unit = found.sources[s].structure.units[u]
+    for row, (s, _) in enumerate(found.places):
+        unit = found.unit(row)
         if unit.kind == "row" and unit.over is not None:
             tables.setdefault((s, unit.over), []).append(row)
     for (s, over), members in tables.items():
@@ -349,9 +349,8 @@ def _is_comparable(amount: _Amount, band: _Band, header: set[str]) -> bool:
 
 
 def _table(found: Match, row: int) -> tuple[int, int] | None:
-    s, u = found.places[row]
-    unit = found.sources[s].structure.units[u]
-    return (s, unit.group) if unit.kind == "row" else None
+    unit = found.unit(row)
+    return (found.places[row][0], unit.group) if unit.kind == "row" else None
 
 
 def _first_cell(found: Match, s: int, u: int) -> str:
