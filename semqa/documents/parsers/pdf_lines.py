@@ -146,7 +146,12 @@ def page_lines(
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
     headed = [_with_header(table, tables, lines) for table in tables]
-    tables = [table for table in headed if table.is_grid]
+    # A single row is one of a table on the page before, not what is left without a header.
+    tables = [
+        new
+        for old, new in zip(tables, headed, strict=True)
+        if new.is_grid and (new.has_rows or new is old)
+    ]
     lines = _with_initials(_with_rest(lines))
     notes = {mark for line in lines if (mark := _mark_of_note(line))}
     lines = _from_top([_with_superscripts(line, notes) for line in lines])
