@@ -22,6 +22,9 @@ from semqa.metrics.bootstrap import question_mean
 SCORES = {"rougeLsum": "ROUGE-L", "sem_f1": "Sem-F1", "sem_recall": "Sem-Rec", "semqa": "SEMQA"}
 """Metrics in the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
 
+READINGS = {"disambig_f1": "Disambig-F1", "dr": "DR"}
+"""A judge's scores; DR is over the answers with a Disambig-F1."""
+
 CITES = "the prompt asks for citations instead of quotes"
 NOT_READ = "not judged by a question-answering judge"
 ZERO_SHOT = "zero-shot"
@@ -42,7 +45,9 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
         return None
     shown = [run for members in families for run in members]
     judged = [run for run in shown if run.read is not None]
-    figures = {**_scores(), **({"Disambig-F1": disambig_cell, "DR": dr_cell} if judged else {})}
+    figures = dict(_scores())
+    if judged:
+        figures |= {shown: partial(reading_cell, name=name) for name, shown in READINGS.items()}
     found = dict.fromkeys(_prompt(run) for run in shown)
     shared = [name for name, _ in found]
     names = {
@@ -140,17 +145,8 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
     return _family_table("baselines", "Baselines", head, made, _scores(), [note])
 
 
-def disambig_cell(run: FinishedRun) -> Cell:
-    """Return the Disambig-F1 of a run."""
-    return _reading_cell(run, "disambig_f1")
-
-
-def dr_cell(run: FinishedRun) -> Cell:
-    """Return the DR of a run over the answers with a Disambig-F1."""
-    return _reading_cell(run, "dr")
-
-
-def _reading_cell(run: FinishedRun, name: str) -> Cell:
+def reading_cell(run: FinishedRun, name: str) -> Cell:
+    """Return one of `READINGS` for a run."""
     if run.read is None:
         return figure(None, why=NOT_READ)
     total = summarise_readings(run.items, run.records, run.read)[name]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from semqa.bench.report.families import SCORES, disambig_cell, disambig_note, dr_cell, mark_best
+from semqa.bench.report.families import READINGS, SCORES, disambig_note, mark_best, reading_cell
 from semqa.bench.report.runs import FinishedRun, as_object
 from semqa.bench.report.table import Cell, Table, figure, number
 from semqa.bench.results import RESAMPLES, SEED
@@ -227,9 +227,9 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
                 as_object(scores.get(f"citation_{key}")) for key in ("recall", "precision")
             )
         ]
-        rows.append([*cells, disambig_cell(run), dr_cell(run)])
+        rows.append([*cells, *(reading_cell(run, name) for name in READINGS)])
     columns = ["run", "judge", "AutoAIS, sentences", "AutoAIS, answers", "citation recall"]
-    columns += ["citation precision", "Disambig-F1", "DR"]
+    columns += ["citation precision", *READINGS.values()]
     notes = [
         "Scores from 0 to 100 by the judge shown. They are judgements, not verifications, and "
         "scores of different judges are not comparable. Failed and empty answers count only in "
