@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Generation, Request, check_request
 from semqa.engines.model.options import check_fits, check_template, default_prompts
-from semqa.engines.model.spans import generic_prompt
+from semqa.engines.model.spans import GENERIC_QUESTION
 from semqa.engines.model.text import AnswerText
 from semqa.errors import InputError, PromptTooLongError
 from semqa.prompting import Prompt
@@ -142,8 +142,14 @@ class LocalEngine(ModelEngine):
 
     def _generic(self, prompt: Prompt) -> list[int]:
         """Encode the prompt with its question replaced by a generic one."""
-        spelling = Spelling(self._encoder.reserved)
-        generic = generic_prompt(self._prompts.template, prompt, spelling)
+        generic = self._prompts.template.fill(
+            GENERIC_QUESTION,
+            prompt.sources,
+            prompt.exemplars,
+            prompt.form,
+            Spelling(self._encoder.reserved),
+            prompt.history,
+        )
         return self._encoder.encode(generic)
 
     def _constraint(self, request: Request) -> CopyConstraint:

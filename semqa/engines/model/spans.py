@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.compose import Pick
     from semqa.engines.extractive.documents import Reading
     from semqa.engines.extractive.engine import Slot
-    from semqa.prompting import Prompt
-    from semqa.prompting.prompt import Spelling
-    from semqa.prompting.template import Template
 
 _ANCHOR = "\n"
 """A character that tokenizers do not merge with the text after it."""
@@ -88,7 +85,7 @@ class ContinuationEncoder:
         return tokens
 
 
-_GENERIC_QUESTION = "What do the sources say?"
+GENERIC_QUESTION = "What do the sources say?"
 """A generic question that favours no span."""
 
 CANDIDATES = 3
@@ -200,13 +197,6 @@ class Place:
     strength: float
     candidates: tuple[Candidate, ...]
     kind: str = ""
-
-
-def generic_prompt(template: Template, prompt: Prompt, spelling: Spelling) -> Prompt:
-    """Return a prompt with its question replaced by a generic one."""
-    return template.fill(
-        _GENERIC_QUESTION, prompt.sources, prompt.exemplars, prompt.form, spelling, prompt.history
-    )
 
 
 _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
@@ -322,11 +312,6 @@ def connectors(written: str, place: Place, candidate: Candidate, *, last: bool) 
     return [". ", ", and "] if last and candidate.follows else [". "]
 
 
-def closing(written: str) -> str:
-    """Return the punctuation that ends the last sentence, if missing."""
-    return "" if _is_final(written) else "."
-
-
 def _is_final(written: str) -> bool:
     return _FINAL.search(written.removesuffix("]").rstrip()) is not None
 
@@ -401,7 +386,8 @@ class SpanWriter:
         if planned and not self.tokens:  # the constraint rejects all planned quotes
             self._add((yield Tokens()))
         else:
-            self._end(closing(self._written) if reading is None else "")
+            closed = reading is not None or _is_final(self._written)
+            self._end("" if closed else ".")
 
     def _lay_out(
         self, reading: Reading, prompt: Sequence[int], generic: Sequence[int]
