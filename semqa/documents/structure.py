@@ -84,7 +84,6 @@ _TITLE_NUMBER = re.compile(r"(\d{1,3})(\.?)[ \t]+(?=\S)")
 _CLAUSE = re.compile(r"[ \t]*\d{1,3}(?:\.\d{1,3}){1,3}[.)]?[ \t]+(?=[A-Z\"“(])")
 """Start of a numbered clause, "5.2 You may ...", after a line that ends with punctuation."""
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
-_BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
 """Start of a line of a mail header."""
 _SALUTATION = re.compile(
@@ -300,14 +299,7 @@ def _first_letter(text: str, at: int) -> str:
 
 
 def is_abbreviation(text: str, start: int, stop: int, after: int) -> bool:
-    """Whether a full stop before a capital letter or a number ends an abbreviation or ordinal.
-
-    Args:
-        text: the text.
-        start: where the sentence begins.
-        stop: offset of the full stop.
-        after: offset of the next character that is not blank.
-    """
+    """Whether a full stop at `stop`, before a capital or a number at `after`, ends an abbreviation."""
     before, following = text[max(start, stop - 12) : stop + 1], _first_letter(text, after)
     if (not following.isalpha() or _CODE.match(text, after)) and _BEFORE_NUMBERS.search(before):
         return True
@@ -397,10 +389,6 @@ def _values(block: Sequence[_Line], *, below_label: bool) -> set[int]:
     return values
 
 
-def _has_url(line: _Line) -> bool:
-    return "://" in line.text
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     start: int
@@ -444,9 +432,8 @@ class _Reader:
                 self._read_code(block)
                 continue
             at = 0
-            self._longest = max(
-                (len(line.stripped) for line in block if not _has_url(line)), default=0
-            )
+            lengths = [len(line.stripped) for line in block if "://" not in line.text]
+            self._longest = max(lengths, default=0)
             self._values = _values(block, below_label=self._last_text().endswith(":"))
             self._is_short = all(map(_is_short, block))
             self._first = len(self.units)
@@ -482,8 +469,8 @@ class _Reader:
         if at == 0 and _is_numbered_title(line.stripped, following):
             self._add_heading(line.start, line.end, 7)
             return 1
-        if _ITEM.match(line.text):
-            return self._read_item(number, block, at)
+        if item := _ITEM.match(line.text):
+            return self._read_item(number, block, at, line.start + item.end())
         if self._is_heading(number, block, at):
             question = line.stripped.strip("*_ ").endswith("?")
             level = 9 if question else 4 if line.text.isupper() else 5
@@ -622,8 +609,7 @@ class _Reader:
             return _SECTION.match(line.lstrip("*_")) is not None
         if line[-1] not in _ENDS:
             return True
-        numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
-        return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+        return bool(_SECTION.match(line)) and line[-1] == "." and len(line.split()) <= 6
 
     def _is_bare(self, number: int) -> bool:
         """Whether a block is a short line that neither ends a sentence nor is marked as something."""
@@ -704,7 +690,7 @@ class _Reader:
             at += 1
         return at
 
-    def _read_item(self, number: int, block: Sequence[_Line], at: int) -> int:
+    def _read_item(self, number: int, block: Sequence[_Line], at: int, body: int) -> int:
         line = block[at]
         last = at + 1
         while last < len(block) and not (
@@ -714,8 +700,6 @@ class _Reader:
             or (not _indent(block[last]) and self._breaks(block, last))
         ):
             last += 1
-        mark = _ITEM.match(line.text)
-        body = line.start + (mark.end() if mark else 0)
         end = block[last - 1].end
         if _NUMBERED.match(line.text) and self._read_numbered(number, block, at, last, body, end):
             return last
@@ -1058,11 +1042,8 @@ def _is_delimited(block: Sequence[_Line]) -> bool:
         counts = {line.text.count(sign) for line in block[:20]}
         if min(counts) >= 2 and (len(counts) == 1 or sign != ","):
             return True
-        if sign == "," and min(counts) >= 2 and block[0].text.count(sign) == min(counts):
-            quoted = [line for line in block[:20] if line.text.count(sign) > min(counts)]
-            if all('"' in line.text for line in quoted):
-                return True
-    return False
+    more = [line for line in block[:20] if line.text.count(",") > min(counts)]
+    return 2 <= min(counts) == block[0].text.count(",") and all('"' in line.text for line in more)
 
 
 def _aligned(block: Sequence[_Line]) -> int:

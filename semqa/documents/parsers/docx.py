@@ -341,11 +341,7 @@ class _Text:
 
 
 class _Numbers:
-    """Numbers the paragraphs of lists.
-
-    Args:
-        numbering: the document's numbering part, or None.
-    """
+    """Numbers the paragraphs of lists, by the document's numbering part if it has one."""
 
     def __init__(self, numbering: Any) -> None:
         parts = [] if numbering is None else [numbering]

@@ -78,12 +78,8 @@ class Table:
     def __init__(
         self, across: Sequence[Box], upright: Sequence[Box], first_rule: float | None = None
     ) -> None:
-        """Make a table of rules.
-
-        Args:
-            first_rule: the height of the first rule if a header may stand above it.
-        """
         self.first_rule = first_rule
+        """The height of the first rule if a header may stand above it."""
         rules = [*across, *upright]
         self._xs = _places([e for box in across for e in (box.left, box.right)], upright, 0)
         self._ys = _places([e for box in upright for e in (box.bottom, box.top)], across, 1)

@@ -190,8 +190,8 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
     if root is None:
         return "", "", ""
     found = root.find(".//title")
-    title = " ".join("".join(found.itertext()).split()) if found is not None else ""
-    headings = {" ".join("".join(each.itertext()).split()) for each in root.iter("h1")} - {""}
+    title = _line_of(found) if found is not None else ""
+    headings = set(map(_line_of, root.iter("h1"))) - {""}
     return title, headings.pop() if len(headings) == 1 else "", _Text(etree).of(root)
 
 
@@ -225,7 +225,7 @@ class _Text:
         _title_panels(root)
         _open_panels(root)
         for event, element in walk:
-            tag = element.tag if isinstance(element.tag, str) else ""
+            tag = element.tag
             if event == "start":
                 hidden = element if self._is_left_out(element, tag) else None
                 if hidden is not None or self._is_whole(element, tag):
@@ -429,17 +429,14 @@ class _Text:
         parts: list[str] = []
         for event, each in (walk := self._etree.iterwalk(element, events=("start", "end"))):
             if event == "start":
-                if (
-                    _is_hidden(each) and each.tag != "button"
-                ):  # a button in a heading toggles its section
+                # A button in a heading toggles its section.
+                if each.tag != "button" and _is_hidden(each):
                     walk.skip_subtree()
                     continue
                 parts += [between if each.tag in _BREAKS and parts else "", each.text or ""]
             elif each is not element:
-                parts += [
-                    between if each.tag in _BREAKS and each.tag != "br" else "",
-                    each.tail or "",
-                ]
+                ends = each.tag in _BREAKS and each.tag != "br"
+                parts += [between if ends else "", each.tail or ""]
         return "".join(parts)
 
     def _break(self, wanted: int) -> None:
@@ -536,6 +533,10 @@ def _text(element: Any) -> str:
     return "".join(islice(element.itertext(), 4))
 
 
+def _line_of(element: Any) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
 def _is_jump(link: Any) -> bool:
     """Whether a link jumps within the page, as "Skip to content" does, and is not part of a sentence."""
     return (
@@ -559,7 +560,7 @@ def _is_trail(element: Any) -> bool:
     return (
         len(list(islice(element.iter(), _MOST_IN_TRAIL + 1))) <= _MOST_IN_TRAIL
         and not _is_longer(element, 2 * _LONGEST_JUMP)
-        and (trail := _TRAIL.fullmatch(" ".join("".join(element.itertext()).split()))) is not None
+        and (trail := _TRAIL.fullmatch(_line_of(element))) is not None
         and (trail[1] == "Home" or next(element.iter("a"), None) is not None)
     )
 
@@ -726,8 +727,8 @@ def _title_panels(root: Any) -> None:
         by_role.get(each.get("role"), []).append(each)
     tabs, panels = by_role.values()
     for tab, panel in zip(tabs, panels, strict=True) if len(tabs) == len(panels) else ():
-        title = " ".join("".join(tab.itertext()).split())
-        if title not in (" ".join("".join(h.itertext()).split()) for h in panel.iter(*_HEADINGS)):
+        title = _line_of(tab)
+        if title not in map(_line_of, panel.iter(*_HEADINGS)):
             heading = panel.makeelement("h6")
             heading.text, heading.tail, panel.text = title, panel.text, None
             panel.insert(0, heading)
@@ -767,11 +768,7 @@ def _is_longer(element: Any, most: int) -> bool:
 
 
 def _has_only_links(element: Any, to: str, least: int) -> bool:
-    """Whether all words of an element are in links, of which there are at least some.
-
-    Args:
-        to: what each address contains; "#" for sections of a page, as in a table of contents.
-    """
+    """Whether all words of an element are in links, at least some, whose addresses contain `to`."""
     links = 0
     if _has_letters(element.text) and element.tag != "a":
         return False
@@ -796,11 +793,9 @@ def _has_letters(text: str | None) -> bool:
 
 
 def _in_link(element: Any, within: Any) -> bool:
-    while element is not None and element is not within:
-        if element.tag == "a":
-            return True
+    while element is not within and element.tag != "a":
         element = element.getparent()
-    return False
+    return element is not within
 
 
 def _is_data(table: Any) -> bool:
@@ -836,13 +831,8 @@ def _names_columns(table: Any) -> bool:
 
 
 def _begins_paragraph(element: Any) -> bool:
-    parent = element.getparent()
-    return (
-        parent is not None
-        and parent.tag == "p"
-        and element.getprevious() is None
-        and not (parent.text or "").strip()
-    )
+    parent, before = element.getparent(), element.getprevious()
+    return parent.tag == "p" and before is None and not (parent.text or "").strip()
 
 
 def _whole(value: str | None, default: int) -> int:

@@ -100,11 +100,7 @@ def _without_print_marks(page: str) -> str:
 
 
 def _repeated(lines: Sequence[Sequence[str]], nonempty: int, least: int, *, last: bool) -> set[str]:
-    """Return the keys of lines that occur at this edge of most pages, or of every other page.
-
-    Args:
-        least: the minimum number of pages.
-    """
+    """Return the keys of lines at this edge of most pages (and `least`), or of every other page."""
     seen: Counter[str] = Counter()
     sided: Counter[tuple[str, int]] = Counter()
     for number, page in enumerate(lines):

@@ -363,8 +363,7 @@ def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
 
 def _begins_with_mark(shown: Sequence[_Letter], line: Sequence[_Letter], base: _Letter) -> bool:
     """Whether a line begins with a raised or lowered mark and goes on with the line of `base`."""
-    first = dropwhile(lambda each: each.text.isspace(), line)
-    word = list(takewhile(lambda each: not each.text.isspace(), first))
+    word = _first_word(line)
     rest = shown[len(word) :]
     return _is_mark(word, base) and (not rest or abs(rest[0].place - base.place) < base.size / 4)
 
@@ -374,8 +373,7 @@ def _mark_of_note(letters: Sequence[_Letter]) -> str:
     shown = _shown(letters)
     if not shown:
         return ""
-    size = _usual_size(shown)
-    base = next(letter for letter in shown if letter.size == size)
+    base = _base(shown)
     mark = "".join(each.text for each in takewhile(lambda each: _is_raised(each, base), shown))
     return mark if _MARK.fullmatch(mark) else ""
 
@@ -389,11 +387,10 @@ def _with_superscripts(letters: Sequence[_Letter], notes: Collection[str]) -> li
     shown = _shown(letters)
     if not shown:
         return list(letters)
-    size = _usual_size(shown)
-    base = next(letter for letter in shown if letter.size == size)
+    base = _base(shown)
     bases: list[_Letter] = []  # for each letter, the last one before it that is not small
     for letter in letters:
-        base = letter if letter.size == size and not letter.text.isspace() else base
+        base = letter if letter.size == base.size and not letter.text.isspace() else base
         bases.append(base)
     line: list[_Letter] = []
     for raised, some in groupby(zip(letters, bases, strict=True), key=lambda e: _is_raised(*e)):
@@ -417,8 +414,10 @@ def _right(letter: _Letter) -> float:
     return letter.left + (0.5 - narrow) * letter.size / 2
 
 
-def _usual_size(shown: Iterable[_Letter]) -> int:
-    return Counter(letter.size for letter in shown).most_common(1)[0][0]
+def _base(shown: Sequence[_Letter]) -> _Letter:
+    """Return the first letter in the size of most."""
+    size = Counter(letter.size for letter in shown).most_common(1)[0][0]
+    return next(letter for letter in shown if letter.size == size)
 
 
 def _is_raised(letter: _Letter, base: _Letter) -> bool:
@@ -453,6 +452,11 @@ def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
 
 def _shown(line: Sequence[_Letter]) -> list[_Letter]:
     return [each for each in line if not each.text.isspace()]
+
+
+def _first_word(line: Iterable[_Letter]) -> list[_Letter]:
+    rest = dropwhile(lambda each: each.text.isspace(), line)
+    return list(takewhile(lambda each: not each.text.isspace(), rest))
 
 
 def _gutter(line: Sequence[_Letter]) -> float:
@@ -746,11 +750,9 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
     shown = _shown(letters)
     if not shown:
         return Line("".join(letter.text for letter in letters))
-    size = _usual_size(shown)
-    place = next(letter.place for letter in shown if letter.size == size)
+    _, _, place, size, _ = _base(shown)
     left = shown[0].left
-    text = "".join(letter.text for letter in letters)
-    text = text.translate(LIGATURES)
+    text = "".join(letter.text for letter in letters).translate(LIGATURES)
     if any(
         box.right <= left < box.right + size
         and 2 * (box.bottom - place) > -1
@@ -758,12 +760,6 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
         for box in bullets
     ):
         text = f"• {text}"
-    word = list(
-        takewhile(
-            lambda each: not each.text.isspace(),
-            dropwhile(lambda each: each.text.isspace(), letters),
-        )
-    )
     return Line(
         text,
         place,
@@ -771,7 +767,7 @@ def _line(letters: Sequence[_Letter], bullets: Sequence[Box]) -> Line:
         all(letter.bold for letter in shown),
         left=left,
         right=_right(shown[-1]),
-        first=_right(word[-1]) - left,
+        first=_right(_first_word(letters)[-1]) - left,
         gaps=len(_cells(letters, _WIDE_GAP)) > 1,
         number=_number_before_gap(shown),
     )

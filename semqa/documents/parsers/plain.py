@@ -103,11 +103,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def decode(name: str, data: bytes, declared: str | None = None) -> str:
-    """Decode bytes.
-
-    Args:
-        declared: the encoding declared in the file.
-    """
+    """Decode bytes; `declared` is the encoding that the file names."""
     for bom, marked in _BOMS:
         if data.startswith(bom):
             return _checked(name, _decoded(data, marked))
