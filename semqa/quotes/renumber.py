@@ -21,10 +21,13 @@ def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:
         >>> named_sources(QuotedAnswer.parse("[ 3 c ] [ 1 a ] [ 3 b ]", sources))
         (3, 1, 2)
     """
-    renumbering = Renumbering(answer.sources)
-    for segment in answer.segments:
-        renumbering.add(segment)
-    return renumbering.numbers
+    named = (
+        number
+        for quote in answer.quotes
+        if quote.status is not Status.MALFORMED
+        for number in (quote.source, *quote.found_in)
+    )
+    return tuple(dict.fromkeys(n for n in named if 0 < n <= len(answer.sources)))
 
 
 class Renumbering:
@@ -55,9 +58,7 @@ class Renumbering:
 
     def add(self, segment: Segment) -> Segment:
         """Return the next segment of an answer with the new numbers."""
-        if not isinstance(segment, Quote):
-            return self._moved(segment)
-        if segment.status is Status.MALFORMED:
+        if not isinstance(segment, Quote) or segment.status is Status.MALFORMED:
             return self._moved(segment)
         new = self.number(segment.source)
         for number in segment.found_in:

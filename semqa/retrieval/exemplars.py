@@ -111,12 +111,7 @@ def best_reference(references: Sequence[Reference], question: Question) -> Refer
 
 
 class PoolSelector(ABC):
-    """Chooses exemplars from a pool.
-
-    Args:
-        pool: the exemplars.
-        up_to: whether to accept fewer exemplars than requested, but at least one.
-    """
+    """Chooses exemplars from a pool; with `up_to`, fewer than requested, but at least one."""
 
     def __init__(self, pool: ExemplarPool, *, up_to: bool = False) -> None:
         self._pool = pool

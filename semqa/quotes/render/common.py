@@ -224,15 +224,11 @@ class Judged(NamedTuple):
             'Judged by lexical (a judgement, not a verification): 1 unclear.'
         """
         counts = Counter(sentence.support for sentence in self.sentences)
-        listed = ", ".join(f"{counts[each]} {each}" for each in _in_order(counts))
+        listed = ", ".join(f"{counts[each]} {each}" for each in _SIGNS if counts[each])
         return (
             f"Judged by {self.judge} (a judgement, not a verification): "
             f"{listed or 'no sentence to judge'}."
         )
-
-
-def _in_order(found: Iterable[str]) -> list[str]:
-    return [each for each in _SIGNS if each in set(found)]
 
 
 SHORTEST_CUT = 20

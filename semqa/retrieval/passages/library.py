@@ -109,10 +109,7 @@ class Library:
     def collection(self, owner: str, name: str) -> Collection:
         """Return a collection by name."""
         with self.store.errors():
-            row = self._find(owner, name)
-        if row is None:
-            raise _not_found(name)
-        return Collection(self, row)
+            return Collection(self, self._row(owner, name))
 
     def share(self, owner: str, name: str, other: str, alias: str, *, write: bool = False) -> None:
         """Share a collection with another owner, or change an existing share.
@@ -154,10 +151,17 @@ class Library:
         found = [Share(row["owner"], row["name"], access_of(row)) for row in rows]
         return sorted(found, key=lambda each: each.owner)
 
-    def _own(self, owner: str, name: str) -> dict[str, str]:
+    def _row(self, owner: str, name: str) -> dict[str, str]:
         row = self._find(owner, name)
         if row is None:
-            raise _not_found(name)
+            raise NotFoundError(
+                f"Collection {name[:80]!a} not found.",
+                hint="Run semqa collections list to see what exists, or semqa index DIR to create one.",
+            )
+        return row
+
+    def _own(self, owner: str, name: str) -> dict[str, str]:
+        row = self._row(owner, name)
         if access_of(row) != "own":
             raise ForbiddenError(f"Collection {name!r} belongs to another owner.")
         return row
@@ -266,10 +270,3 @@ def _key_of(table: str) -> str:
 def _storable(text: str) -> bool:
     """Return whether a text has no lone surrogates, which tables do not accept."""
     return not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _not_found(name: str) -> NotFoundError:
-    return NotFoundError(
-        f"Collection {name[:80]!a} not found.",
-        hint="Run semqa collections list to see what exists, or semqa index DIR to create one.",
-    )
