@@ -12,8 +12,6 @@ from typing import Any
 
 from tests.models import CORPUS, SPECIAL, save, write
 
-__all__ = ["save_asker", "save_classifier", "save_reader", "save_writer"]
-
 LABELS = {0: "contradiction", 1: "neutral", 2: "entailment"}
 
 
@@ -88,6 +86,3 @@ def save_reader(folder: Path, *, longest: int = 64, seed: int = 5) -> Path:
 def save_writer(folder: Path) -> Path:
     """Write an encoder-decoder of T5's kind into a folder, which knows “1” and “0”."""
     return save("t5", folder)
-
-
-save_asker = save_writer

@@ -130,12 +130,6 @@ def test_auto_ais_takes_predictions_with_references(semqa: Command, tmp_path: Pa
     assert semqa(*fewer, "--allow-missing").json["results"]["n"]["answers"] == 2
 
 
-def test_citations_of_quotesum_say_what_scores_short_answers(semqa: Command) -> None:
-    semqa("bench", "quotesum", "--data", DATA, "--out", "run")
-    run = ("eval", "citations", "run/examples.jsonl", "-r", DATA, "--no-judge-cache")
-    assert "semqa score" in semqa(*run).err
-
-
 def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path) -> None:
     run = ("bench", "quotesum", "--data", DATA, "--out", "run", "--judge-cache", "kept")
     assert "--judge-cache needs --judge" in semqa(*run).err

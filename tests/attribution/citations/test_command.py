@@ -107,6 +107,7 @@ def test_predictions_with_references(semqa: Command) -> None:
     (scores,) = record["rows"]
     assert scores["sentences"][0]["citations"] == [1]
     assert scores["rouge_l"] == pytest.approx(100)
+    assert "semqa score" in semqa("citations", "p.jsonl", "-r", "refs.jsonl").err
 
 
 def test_disambig(semqa: Command) -> None:

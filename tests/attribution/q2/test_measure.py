@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from semqa.attribution.judges import Judge, Pair
 from semqa.attribution.q2 import Q2, Response
-from semqa.attribution.q2.baselines import baseline_scores
+from semqa.attribution.q2.baselines import BertScore, baseline_scores
 from semqa.attribution.q2.responses import TOO_LONG
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans
 from semqa.errors import InputError
 from tests.attribution.fake_judge import FakeJudge, by_tables
+from tests.judge_models import save_reader
 
 TEXT, KNOWLEDGE = "They formed in LA in 1983.", "The band formed in Los Angeles in 1983."
 
@@ -71,6 +73,15 @@ def test_what_is_too_long_costs_itself_alone() -> None:
     assert narrow[0].q2_no_nli == 0.5
     assert baseline_scores("nli", responses, judge=short_sighted(24)) == [None, None]
     assert baseline_scores("nli", responses, judge=short_sighted(25)) == [None, 0.5]
+
+
+def test_bertscore_of_an_unknown_model_needs_a_layer(tmp_path: Path) -> None:
+    encoder = save_reader(tmp_path / "encoder")
+    with pytest.raises(InputError, match="--bertscore-layer"):
+        BertScore(str(encoder))
+    with pytest.raises(InputError, match=r"config\.json is missing"):
+        BertScore(str(tmp_path), layers=1).scores([Response("1", "a", "b")])
+    assert BertScore().rescale
 
 
 def test_judges_that_lack_something() -> None:
