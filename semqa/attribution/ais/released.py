@@ -37,8 +37,6 @@ _ALIASES = {
 _NAMES = {name.lower(): name for name in COLUMNS} | _ALIASES
 _REQUIRED = ("ex-idx", "model-name", "INT", "INT & AIS", "Flagged")
 _MISSING = re.compile(r"\s*(-|–|#?n\s*/?\s*a\b.*|nan|none|null)?\s*", re.IGNORECASE | re.DOTALL)
-_TRUTHS = {"true": 1, "false": 0}
-"""Alternatives to 1 and 0 that spreadsheets and data frames write."""
 _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 
@@ -135,8 +133,6 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         text = cell(name)
         if _MISSING.fullmatch(text):
             return None
-        if highest == 1 and (truth := _TRUTHS.get(text.strip().lower())) is not None:
-            return truth
         match = _NUMBER.fullmatch(text)
         if match is None or (highest is not None and not 0 <= int(match[1]) <= highest):
             rule = "0 or 1" if highest == 1 else "a whole number"

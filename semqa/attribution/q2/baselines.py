@@ -154,9 +154,7 @@ def baseline_scores(
     score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "bertscore":
         score = (bertscore or BertScore()).scores
-    elif name == "nli":
-        if judge is None:
-            raise ValueError("The baseline nli needs a judge.")
+    elif name == "nli" and judge is not None:
         judge.require("entailment")
         entailment = judge.entailment
 

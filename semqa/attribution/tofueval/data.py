@@ -83,7 +83,6 @@ EXTRA_MODEL = "Model-Extra"
 """The model in the release that is not one of the paper's five."""
 
 _NAMED = re.compile(r"(?P<dataset>.+?)_(?:factual_eval|factual_consistency)(?:_(?P<split>\w+))?$")
-_REQUIRED = ("doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label")
 _ALIASES = {"meeting_id": "doc_id", "model": "model_name", "sentence": "summ_sent"}
 _LABELS = {"yes": False, "no": True}
 
@@ -129,7 +128,7 @@ def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
         stem = PurePath(path).stem.casefold()
         named = _NAMED.match(stem)
         dataset, split = (named["dataset"], named["split"] or "") if named else (stem, "")
-        for row in read_columns(path, _REQUIRED, _ALIASES):
+        for row in read_columns(path, _ALIASES):
             own = (row.text("dataset", "").strip(), row.text("split", "").strip())
             found.append(_sentence(row, own[0] or dataset, own[1] or split))
     return found
@@ -151,9 +150,7 @@ def count_duplicates(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def read_columns(
-    path: Path | str, required: Sequence[str], aliases: Mapping[str, str]
-) -> list[Row]:
+def read_columns(path: Path | str, aliases: Mapping[str, str]) -> list[Row]:
     """Return the rows of a table, with column names in lower case and aliases resolved.
 
     If a row has several aliases of a column, the first one counts.
@@ -164,12 +161,6 @@ def read_columns(
         for header, value in row.fields.items():
             name = header.strip().casefold()
             fields.setdefault(aliases.get(name, name), value)
-        missing = [name for name in required if name not in fields]
-        if missing:
-            raise InputError(
-                f"Missing columns: {', '.join(missing)}. The columns are {', '.join(map(shown, row.fields))}.",
-                where=row.where,
-            )
         rows.append(Row(row.where, fields))
     return rows
 
@@ -244,7 +235,7 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     found = []
     for path in paths:
         dataset = _dataset(path, "_completeness")
-        for row in read_columns(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
+        for row in read_columns(path, {"meeting_id": "doc_id"}):
             points = key_points_of(row.text("key_points"), row.where)
             own = row.text("dataset", "").strip() or dataset
             doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
@@ -257,7 +248,7 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
     found: dict[str, str] = {}
     aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
-        for row in read_columns(path, ("doc_id", "source"), aliases):
+        for row in read_columns(path, aliases):
             doc_id, text = row.text("doc_id"), row.text("source")
             if not doc_id.strip() or not text.strip():
                 message = f"The document {shown(doc_id)} has no id or no text."

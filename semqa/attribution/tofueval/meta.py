@@ -201,8 +201,7 @@ def _prediction_rows(path: Path | str) -> Iterable[Row]:
     """Return the rows of a file of predictions; empty cells of a CSV file are null."""
     if PurePath(path).suffix.lower() != ".csv":
         return read_table(path)
-    required, aliases = ("doc_id", "topic", "model_name"), {"meeting_id": "doc_id"}
-    rows = read_columns(path, required, aliases)
+    rows = read_columns(path, {"meeting_id": "doc_id"})
     for row in rows:
         for name in row.fields.keys() & {"score", "label", "sent_label", "sent_idx"}:
             cell = row.text(name).strip()

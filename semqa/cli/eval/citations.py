@@ -83,8 +83,7 @@ def auto_ais(
 
     check_files(out, file, references)
     if references is None:
-        with _record_hint(file):
-            given = read_answers(file)
+        given = read_answers(file)
     else:
         questions = read_quotesum(references)
         given = _predictions(file, questions, allow_missing=allow_missing)
@@ -123,22 +122,6 @@ def auto_ais(
             say(note)
 
     finish(record, out, show, as_json=as_json)
-
-
-@contextmanager
-def _record_hint(file: Path) -> Iterator[None]:
-    """Raise a clearer error if the file is a record instead of answers."""
-    try:
-        yield
-    except InputError as error:
-        from semqa.attribution.records import kind_of
-
-        if (kind := kind_of(file)) is None:
-            raise
-        raise InputError(
-            f"The file is a record of the kind {kind!r}, not answers with their sources.",
-            where=str(file),
-        ) from error
 
 
 def _predictions(
@@ -305,8 +288,7 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
     from semqa.attribution.citations.examples import AnswerExample, read_examples
 
     if references is None:
-        with _record_hint(file):
-            return read_examples(file)
+        return read_examples(file)
     from semqa.metrics.text import strip_marks
 
     questions = read_quotesum(references)
