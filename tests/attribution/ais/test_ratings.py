@@ -20,39 +20,28 @@ from semqa.errors import InputError
 from tests.attribution.ais.makers import said, verdicts, write_ratings
 
 
-def outcome(letters: str) -> tuple[bool, bool | None, bool | None]:
-    (unit,) = consensus(said(letters))
-    verdict = unit.verdict
-    return verdict.flagged, verdict.interpretable, verdict.attributable
-
-
-@pytest.mark.parametrize(
-    ("letters", "expected"),
-    [
-        ("yyyyy", (False, True, True)),
-        ("yynnn", (False, True, False)),
-        ("yyuuu", (False, False, None)),
-        ("yynuu", (False, True, True)),  # two of the three who were asked
-        ("fffyy", (True, None, None)),
-        ("ffyyu", (False, True, True)),
-        ("ffuyu", (False, False, None)),
-    ],
-)
-def test_each_majority_is_among_those_who_were_asked(letters: str, expected: Any) -> None:
-    assert outcome(letters) == expected
-
-
 @pytest.mark.parametrize(
     ("letters", "expected", "tied"),
     [
-        ("yyuu", (False, False, None), ("int",)),
+        ("yyyyy", (False, True, True), ()),
+        ("yynnn", (False, True, False), ()),
+        ("yyuuu", (False, False, None), ()),
+        ("yynuu", (False, True, True), ()),  # two of the three who were asked
+        ("fffyy", (True, None, None), ()),
+        ("ffyyu", (False, True, True), ()),
+        ("ffuyu", (False, False, None), ()),
+        ("yyuu", (False, False, None), ("int",)),  # half against half is no
         ("yynn", (False, True, False), ("ais",)),
         ("fy", (False, True, True), ()),
     ],
 )
-def test_half_against_half_is_no(letters: str, expected: Any, tied: tuple[str, ...]) -> None:
-    assert outcome(letters) == expected
-    assert consensus(said(letters))[0].tied == tied
+def test_each_majority_is_among_those_who_were_asked(
+    letters: str, expected: Any, tied: tuple[str, ...]
+) -> None:
+    (unit,) = consensus(said(letters))
+    verdict = unit.verdict
+    assert (verdict.flagged, verdict.interpretable, verdict.attributable) == expected
+    assert unit.tied == tied
 
 
 @pytest.mark.parametrize(

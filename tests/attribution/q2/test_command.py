@@ -102,6 +102,10 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert [at["threshold"] for at in level["thresholds"]] == [0.1, 0.8]
     assert level["thresholds"][1]["confusion"]["consistent_as_inconsistent"] == 3
     assert found["simulation"]["iterations"] == 20
+    shown = semqa("meta", "contexts.csv", *options[:-1]).out
+    assert "3 contexts; inconsistent: 1 of a, 1 of b" in shown
+    row = next(line.split() for line in shown.splitlines() if line.split()[:1] == ["mine"])
+    assert row[1:4] == ["6", "0.5", "0.667"]
 
 
 @pytest.mark.parametrize(
