@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from semqa.checks import check_choice
 from semqa.errors import InputError
 from semqa.metrics.scores import METRICS, ExampleScores
 from semqa.metrics.statistics import percentile_interval
@@ -181,8 +182,7 @@ def paired_bootstrap(
     Significance in NLP" (2012), section 2, made two-sided; for the one added to both counts, see
     Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
     """
-    if metric not in METRICS:
-        raise InputError(f"must be one of {', '.join(METRICS)}, got {metric!r}.", field="metric")
+    check_choice("metric", metric, METRICS)
     first, second = _rows_by_question(a), _rows_by_question(b)
     for qid in first.keys() ^ second.keys():
         side = "first" if qid in first else "second"

@@ -17,6 +17,7 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from semqa.checks import check_choice
 from semqa.errors import InputError
 from semqa.metrics.rouge import RougeText, Vocabulary, closest_rouge, shared_tokens
 from semqa.metrics.text import Overlap, split_marks, words_of_spans
@@ -87,10 +88,7 @@ class ExampleScores:
 
     def value(self, metric: str) -> float | None:
         """Return the score of one of `METRICS`."""
-        if metric not in METRICS:
-            raise InputError(
-                f"must be one of {', '.join(METRICS)}, got {metric!r}.", field="metric"
-            )
+        check_choice("metric", metric, METRICS)
         value: float | None = getattr(self, metric)
         return value
 

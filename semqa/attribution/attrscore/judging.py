@@ -28,6 +28,7 @@ from semqa.attribution.judges import Entailment, Judge, Pair, TooLongError, unle
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.records import invalid_field, kind_of, read_record, read_table
+from semqa.checks import check_choice
 from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 from semqa.prompting.template import one_line
@@ -64,9 +65,7 @@ class AttrPrompt:
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),
     ) -> AttrPrompt:
-        if family not in FAMILIES:
-            rule = f"must be one of {', '.join(FAMILIES)}, got {family!r}."
-            raise InputError(rule, field="family", value=family)
+        check_choice("family", family, tuple(FAMILIES))
         chosen = FAMILIES[family]
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
         filled = made.fill("A test claim?", "A test reference.")

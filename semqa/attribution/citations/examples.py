@@ -19,6 +19,7 @@ from semqa.attribution.citations.reading import (
     remove_citations_officially,
 )
 from semqa.attribution.records import invalid_field
+from semqa.checks import check_choice
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.data.jsonl import (
     Row,
@@ -133,9 +134,7 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
     value, name = read_json(path)
     instances = as_row(value, name).fields
     if not any(isinstance(each, dict) and "qa_pairs" in each for each in instances.values()):
-        if not isinstance(instances.get(split), dict):
-            rule = f"must be one of {', '.join(instances)}, got {split!r}."
-            raise InputError(rule, field="split", value=split, where=name)
+        check_choice("split", split, tuple(instances))
         instances = as_row(instances[split], name).fields
     answers = _answers(predictions)
     for some, others, problem in (

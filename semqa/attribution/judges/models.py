@@ -40,7 +40,7 @@ from semqa.attribution.judges.base import (
     TooLongError,
 )
 from semqa.attribution.sentences import split_sentences
-from semqa.checks import check_number
+from semqa.checks import check_choice, check_number
 from semqa.engines.model.hub import ModelFiles, folder_of, model_identity, quiet_log
 from semqa.engines.model.text import PromptEncoder
 from semqa.engines.transformers.loading import check_tokenizer, choose_device
@@ -166,9 +166,8 @@ class ModelSettings:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.dtype not in (None, *_DTYPES):
-            names = ", ".join(_DTYPES)
-            raise InputError(f"must be one of {names}, got {self.dtype!r}.", field="dtype")
+        if self.dtype is not None:
+            check_choice("dtype", self.dtype, _DTYPES)
         check_number("batch_size", self.batch_size, 1, whole=True)
         check_number("threshold", self.threshold, -1e6, 1e6)
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):

@@ -35,6 +35,7 @@ from semqa.attribution.tofueval.data import (
     read_columns,
     sentence_index,
 )
+from semqa.checks import check_choice
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
@@ -463,11 +464,8 @@ def score_evaluators(
     """
     if split is None:
         split = "test" if any(s.split == "test" for s in sentences) else ALL
+    check_choice("--split", split, [*sorted({s.split for s in sentences} - {""}), ALL])
     chosen = [s for s in sentences if split in (ALL, s.split)]
-    if not chosen:
-        known = sorted({s.split for s in sentences} - {""})
-        rule = f"must be one of {', '.join([*known, ALL])}, got {split!r}."
-        raise InputError(rule, field="--split")
     rows, tuned = [], []
     for evaluator in evaluators:
         thresholds: dict[str, dict[Level, dict[str, Any]]] = {name: {} for name in evaluator.runs}

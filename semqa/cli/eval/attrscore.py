@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
+from semqa.checks import check_choice
 from semqa.cli.command import taking
 from semqa.cli.eval.judging import (
     JudgeCommand,
@@ -176,10 +177,7 @@ def score(
 
     judged, asked = read_outputs(file)
     name = family or asked or DEFAULT_FAMILY
-    known = FAMILIES if asked is None else (asked,)
-    if name not in known:
-        rule = f"must be one of {', '.join(known)}, got {name!r}."
-        raise InputError(rule, field="--family", value=name)
+    check_choice("--family", name, tuple(FAMILIES) if asked is None else (asked,))
     record = run_record(judged, {}, family=name, resamples=resamples, seed=seed)
     hidden = ("rows",) if official else ("rows", "official")
     finish(record, None, lambda: _show(record, official), as_json=as_json, hidden=hidden)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.checks import check_choice
 from semqa.cli.command import Group
 from semqa.cli.eval.judging import (
     EntailmentPrompt,
@@ -178,9 +179,7 @@ def _check_baselines(names: Sequence[str] | None) -> None:
     from semqa.attribution.q2.baselines import BASELINES
 
     for name in names or ():
-        if name not in BASELINES:
-            rule = f"must be one of {', '.join(BASELINES)}, got {name!r}."
-            raise InputError(rule, field="--baseline", value=name)
+        check_choice("--baseline", name, BASELINES)
 
 
 def _baselines(
