@@ -14,25 +14,26 @@ _LAST_WORD = re.compile(r"(?<!\w)([A-Za-z](?:[A-Za-z.]*[A-Za-z])?)$")
 _NEXT = re.compile(r"[\s\"'“‘«„(\[]*(\w+)")
 
 
-def _words(listed: str) -> frozenset[str]:
+def word_set(listed: str) -> frozenset[str]:
+    """Return the words of a list in one string."""
     return frozenset(listed.split())
 
 
-_NEVER_FINAL = _words(
+_NEVER_FINAL = word_set(
     "mr mrs ms dr prof gen col lt sgt capt cmdr rev hon gov sen rep pres vs cf ca approx e.g i.e viz"
 )
 """Abbreviations that hardly ever end a sentence."""
 
-_BEFORE_NUMBERS = _words("no nos vol vols fig figs p pp ch sec art eq")
+_BEFORE_NUMBERS = word_set("no nos vol vols fig figs p pp ch sec art eq")
 """Words that are abbreviations if a number follows them."""
 
-_MAYBE_FINAL = _words(
+_MAYBE_FINAL = word_set(
     "jr sr inc ltd co corp bros etc al dept univ st mt ft est ave blvd rd a.m p.m "
     "jan feb mar apr jun jul aug sept sep oct nov dec"
 )
 """Abbreviations that can end a sentence."""
 
-_STARTERS = _words(
+_STARTERS = word_set(
     "the a an this that these those it its he she his her they their we our you your i there here in "
     "on at by for from with as after before when while if but and or however also although because "
     "since both many most some all each one two three during other another"

@@ -80,7 +80,7 @@ NONE = 0
 """The answer for a summary that covers no key point."""
 
 _TYPES = tuple(
-    Option(error.name, error.name, f"The sentence {error.definition}.") for error in ERROR_TYPES
+    Option(name, name, f"The sentence {definition}.") for name, definition in ERROR_TYPES.items()
 )
 _RELEVANCE = Question(
     "relevance",

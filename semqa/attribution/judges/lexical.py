@@ -16,7 +16,7 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Judge, Pair, Reading, Span
-from semqa.attribution.sentences import sentence_ranges, split_sentences
+from semqa.attribution.sentences import sentence_ranges, split_sentences, word_set
 
 _WORD = re.compile(
     r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?"  # U.S., B.B.C
@@ -26,11 +26,7 @@ _ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
 """List numbers, which carry no meaning."""
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FUNCTION_WORDS = _word_set(
+_FUNCTION_WORDS = word_set(
     """a an the this that these those there here it its itself he him his she her hers they them their
     theirs we us our ours i me my mine you your yours who whom whose which what when where why how
     is am are was were be been being do does did done doing has have had having will would shall
@@ -40,7 +36,7 @@ _FUNCTION_WORDS = _word_set(
     according source sources say says said state states stated
     not no nor never neither none nobody nothing cannot without"""
 )
-_NEGATIONS = _word_set(
+_NEGATIONS = word_set(
     """not no never neither nor none nobody nothing nowhere cannot without hardly scarcely barely
     fail fails failed refuse refused refuses deny denies denied lack lacks lacked"""
 )
@@ -270,7 +266,7 @@ _QUESTION_WORD = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}$")
-_DATE_WORDS = _word_set(
+_DATE_WORDS = word_set(
     "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday"
 )

@@ -24,34 +24,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
+from semqa.attribution.sentences import word_set
 from semqa.errors import InputError
 from semqa.extras import require
 
-
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-DETERMINERS = _word_set(
+DETERMINERS = word_set(
     "a an the this these those my your his her its our their some any no every each either "
     "neither another such both all"
 )
 """Words that can begin a noun phrase but cannot form one."""
 
-PRONOUNS = _word_set(
+PRONOUNS = word_set(
     "i me myself mine you yours yourself yourselves he him himself she hers herself it itself we us "
     "ours ourselves they them theirs themselves one ones who whom whose which what someone somebody "
     "something anyone anybody anything everyone everybody everything nobody nothing none there here "
     "where when why how whoever whatever"
 )
 
-CONNECTORS = _word_set("of the & de la le del der den di du da van von")
+CONNECTORS = word_set("of the & de la le del der den di du da van von")
 """Lower-case words that can occur inside a name: *House of Lords*, *Ludwig van Beethoven*."""
 
-CONTRACTIONS = _word_set("s t m re ve ll d")
+CONTRACTIONS = word_set("s t m re ve ll d")
 """Contracted verbs and possessive endings after a separate apostrophe: *i ' m*."""
 
-MONTHS = _word_set(
+MONTHS = word_set(
     "january february march april may june july august september october november december jan feb "
     "mar apr jun jul aug sep sept oct nov dec"
 )
@@ -104,12 +100,12 @@ _VERBS = (
     "depend depends work works worked worry help helps helped prove proves proved proven"
 )
 
-BOUNDARIES = PRONOUNS | _word_set(
+BOUNDARIES = PRONOUNS | word_set(
     f"{_PREPOSITIONS} {_CONJUNCTIONS} {_AUXILIARIES} {_ADVERBS} {_VERBS}"
 )
 """Words that cannot be part of a noun phrase."""
 
-VERBAL = PRONOUNS | _word_set(_AUXILIARIES)
+VERBAL = PRONOUNS | word_set(_AUXILIARIES)
 """After these, a word in *-ed* or *-ing* is a verb."""
 
 

@@ -28,15 +28,7 @@ from semqa.attribution.records import filled_text, invalid_field, read_table
 from semqa.data.jsonl import Row, as_row, describe, read_json, shown
 from semqa.errors import InputError
 
-
-class ErrorType(NamedTuple):
-    """An error type: its released name and its definition, which completes "The sentence …"."""
-
-    name: str
-    definition: str
-
-
-_DEFINITIONS = {
+ERROR_TYPES = {
     "Extrinsic Information": "tells something that the document does not mention at all, whether "
     "true or false",
     "Mis-Referencing": "takes a property, a statement or an event from the document and gives it "
@@ -51,8 +43,10 @@ _DEFINITIONS = {
     "Nuanced Meaning Shift": "keeps close to the words of the document but turns their meaning a "
     "little: in degree, scope or emphasis",
 }
-ERROR_TYPES = tuple(ErrorType(*each) for each in _DEFINITIONS.items())
-"""The seven types, most frequent first, except for the last one."""
+"""The definitions of the seven types, each of which completes "The sentence …", by released name.
+
+The most frequent is first, except for the last one.
+"""
 
 _LETTERS = re.compile(r"[^a-z]+")
 _SEPARATORS = re.compile(r"[,;|\n]+")
@@ -75,7 +69,7 @@ def _normalise(name: str) -> str:
     return _LETTERS.sub("", name.casefold()).removesuffix("error")
 
 
-_CANONICAL = {_normalise(error.name): error.name for error in ERROR_TYPES}
+_CANONICAL = {_normalise(name): name for name in ERROR_TYPES}
 _CANONICAL["extrinsicinfo"] = _CANONICAL["extrinsicinformation"]  # as in the paper's tables
 
 

@@ -434,7 +434,7 @@ def _combine_sentences(parts: Sequence[Prediction | None]) -> Prediction | None:
 
 
 def _recalls(found: Sequence[tuple[Decided, bool]], *, single: bool) -> list[dict[str, Any]]:
-    verdicts: dict[str, list[bool]] = {error.name: [] for error in ERROR_TYPES}
+    verdicts: dict[str, list[bool]] = {name: [] for name in ERROR_TYPES}
     for each, verdict in found:
         if each.inconsistent and not (single and len(each.errors) != 1):
             for error in each.errors:

@@ -80,8 +80,8 @@ def test_a_doubled_row_counts_twice_and_is_counted(tmp_path: Path) -> None:
 
 def test_error_types() -> None:
     assert len(ERROR_TYPES) == 7
-    for error in ERROR_TYPES:
-        assert error_types(error.name.lower()) == (error.name,)
+    for name in ERROR_TYPES:
+        assert error_types(name.lower()) == (name,)
     assert error_types(" Tense/modality error ,extrinsic information,, ") == (
         "Tense/Modality Error",
         "Extrinsic Information",
