@@ -13,8 +13,10 @@ from semqa.attribution.attrscore.judging import AttrPrompt, judge_by_entailment,
 from semqa.attribution.attrscore.options import TrainingOptions
 from semqa.attribution.attrscore.training import split_by_question, train
 from semqa.attribution.judges import create_judge
+from semqa.data.jsonl import write_jsonl
 from semqa.errors import InputError
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
+from tests.attribution.commands import command_in
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +87,21 @@ def test_a_seq2seq_model_learns_the_label_words(
 
 
 def test_an_entailment_model_keeps_its_last_layer(
-    tmp_path: Path, data: tuple[list[Example], list[Example]]
+    tmp_path: Path,
+    data: tuple[list[Example], list[Example]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     base = save_classifier(tmp_path / "base", {0: "contradiction", 1: "ENTAILMENT", 2: "neutral"})
-    options = TrainingOptions(model=str(base), max_steps=1, learning_rate=1e-9, device="cpu")
-    record = train(*data, tmp_path / "out", options)
+    for name, some in zip(("train.jsonl", "dev.jsonl"), data, strict=True):
+        write_jsonl(tmp_path / name, (each.to_dict() for each in some))
+    semqa = command_in(tmp_path, monkeypatch, capsys)
+    command: tuple[str | Path, ...] = (
+        *("eval", "attrscore", "train", "train.jsonl", "--dev", "dev.jsonl", "--model", base),
+        *("--max-steps", "1", "--learning-rate", "1e-9", "--device", "cpu", "--out", "out"),
+    )
+    record = semqa(*command, "--json").json
+    assert semqa(*command).out.split()[:3] == ["epoch", "step", "micro-F1"]  # it is finished
     assert record["labels"] == ["contradictory", "attributable", "extrapolatory"]
     assert record["new_head"] is False
     import torch
