@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,8 +89,3 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
     assert "skipped: 3 (no agreed label)" in told.out
     judged = semqa("eval", "attrscore", "run", "m.jsonl", "--no-judge-cache", "--json").json
     assert judged["scores"]["n"] == 9
-
-
-def test_other_records_are_refused(fails: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text('{"kind": "other"}')
-    assert "r.json: kind must" in fails("eval", "attrscore", "score", "r.json")
