@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
 from semqa.engines.base import Generation
 from semqa.errors import NotFoundError
-
-__all__ = ["Library", "Passage", "Scripted", "Slow", "Store", "Written"]
+from semqa.retrieval.passages import Found
+from semqa.server.store import MessageInfo, Role
 
 
 class Written:
@@ -85,35 +86,24 @@ class Slow(Scripted):
 
 
 @dataclass(frozen=True)
-class Passage:
-    source: Source
-    document_id: str
-    name: str
-    start: int
-    end: int
-    page: int | None = None
-    score: float = 1.0
-
-
-@dataclass(frozen=True)
 class Info:
     name: str
 
 
 @dataclass
 class Collection:
-    passages: list[Passage]
-    asked: list[str] = field(default_factory=list)
+    name: str
+    texts: list[str]
 
-    def search(self, query: str, limit: int = 8) -> list[Passage]:
-        self.asked.append(query)
-        words = set(query.lower().replace("?", "").replace("(", "").replace(")", "").split())
-        scored = [
-            (len(words & set(p.source.text.lower().replace(".", "").split())), p)
-            for p in self.passages
-        ]
-        best = sorted(scored, key=lambda s: -s[0])
-        return [replace(p, score=float(score)) for score, p in best if score > 0][:limit]
+    def search(self, query: str, limit: int = 8) -> list[Found]:
+        words = set(re.findall(r"\w+", query.lower()))
+        found = []
+        for n, text in enumerate(self.texts):
+            score = len(words & set(re.findall(r"\w+", text.lower())))
+            url = f"semqa://{self.name}/d{n}#char=0,{len(text)}"
+            source, name = Source(text, f"title {n}", url), f"{self.name}{n}.txt"
+            found.append(Found(source, f"d{n}", name, 0, len(text), None, float(score)))
+        return sorted((each for each in found if each.score), key=lambda f: -f.score)[:limit]
 
 
 class Library:
@@ -122,20 +112,8 @@ class Library:
         for name, texts in collections.items():
             self.add("", name, texts)
 
-    def add(self, owner: str, name: str, texts: list[str]) -> Collection:
-        self._held[owner, name] = Collection(
-            [
-                Passage(
-                    Source(text, f"title {n}", f"semqa://{name}/d{n}#char=0,{len(text)}"),
-                    f"d{n}",
-                    f"{name}{n}.txt",
-                    0,
-                    len(text),
-                )
-                for n, text in enumerate(texts)
-            ]
-        )
-        return self._held[owner, name]
+    def add(self, owner: str, name: str, texts: list[str]) -> None:
+        self._held[owner, name] = Collection(name, texts)
 
     def collections(self, owner: str = "") -> list[Info]:
         return [Info(name) for own, name in self._held if own == owner]
@@ -147,15 +125,8 @@ class Library:
 
 
 @dataclass
-class Message:
-    role: str
-    content: dict[str, Any]
-    id: str = "msg_1"
-
-
-@dataclass
 class Conversation:
-    messages: list[Message] = field(default_factory=list)
+    messages: list[MessageInfo] = field(default_factory=list)
 
 
 class Store:
@@ -185,12 +156,12 @@ class Store:
         self,
         owner: str,
         conversation: str,
-        role: str,
+        role: Role,
         content: dict[str, Any],
         *,
         replace: str | None = None,
-    ) -> Message:
+    ) -> MessageInfo:
         self.before_add()
-        message = Message(role, content)
+        message = MessageInfo("msg_1", role, content, "")
         self.conversation(owner, conversation).messages.append(message)
         return message
