@@ -12,7 +12,7 @@ from semqa.engines.extractive.matching import TIME, cells_of, question_terms, st
 from semqa.engines.extractive.passage import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from semqa.engines.extractive.matching import Match
@@ -63,14 +63,12 @@ _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(
     r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*([a-z]*)", re.IGNORECASE
 )
+_DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
     **dict.fromkeys(("min", "minute"), 60.0),
     **dict.fromkeys(("h", "hr", "hour"), 3600.0),
-    "day": 86_400.0,
-    "week": 7 * 86_400.0,
-    "month": 365 / 12 * 86_400,
-    "year": 365 * 86_400.0,
+    **{unit: 86_400 * days for unit, days in _DAYS.items()},
 }
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
 _BLANK = frozenset(("", "-", "–", "—", "n/a", "none"))
@@ -87,18 +85,22 @@ def column_rows(found: Match) -> list[int]:
     if not _WHICH.match(found.question):
         return []
     most, least = _MOST.search(found.question), _LEAST.search(found.question)
-    superlative = most or least
-    if superlative is None:
-        ticked = _NO if _NEGATED.search(found.question) else _YES
-        terms = set(question_terms(_NEGATED.sub("", found.question)))
-        columns = _columns(found, terms)
-        signs = [column for column in columns if _YES_OR_NO.issuperset(column.values())]
-        if len(signs) == 1:
-            return [row for row, cell in signs[0].items() if cell in ticked]
-        return _rows_with_values(found)
-    if (most and least) or _ORDINAL.search(found.question):
-        return []
-    word = superlative[0].lower().split()[-1]
+    if superlative := most or least:
+        if (most and least) or _ORDINAL.search(found.question):
+            return []
+        return _extreme_rows(found, superlative[0].lower().split()[-1], max if most else min)
+    ticked = _NO if _NEGATED.search(found.question) else _YES
+    terms = set(question_terms(_NEGATED.sub("", found.question)))
+    columns = [each for each in _columns(found, terms) if _YES_OR_NO.issuperset(each.values())]
+    if len(columns) == 1:
+        return [row for row, cell in columns[0].items() if cell in ticked]
+    return _rows_with_values(found)
+
+
+def _extreme_rows(
+    found: Match, word: str, extreme: Callable[[Iterable[float]], float]
+) -> list[int]:
+    """Return the row with the highest or lowest number; `word` is the superlative."""
     terms = set(question_terms(found.question)) - {stem(word), stem("most"), stem("least")}
     needed = _NEEDED.get(word, frozenset())
     numbers = [
@@ -108,12 +110,9 @@ def column_rows(found: Match) -> list[int]:
     ]
     if not numbers:
         return _row_of_numbers(found, needed or terms)
-    if len(numbers) > 1:
-        return []
-    (values,) = numbers
-    extreme = (max if most else min)(values.values())
-    rows = [row for row, value in values.items() if value == extreme]
-    return rows if len(rows) == 1 else []
+    best = extreme(numbers[0].values())
+    rows = [row for row, value in numbers[0].items() if value == best]
+    return rows if len(numbers) == len(rows) == 1 else []
 
 
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
@@ -235,7 +234,6 @@ _BAND = re.compile(
     r"(?: of age| old)?(?: \([^()]*\))?",
     re.IGNORECASE,
 )
-_DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _UNITS = {
     name: unit
     for unit, names in {
