@@ -94,18 +94,12 @@ def pairwise_agreement(units: Units) -> Statistic:
         >>> round(pairwise_agreement(["yyy", "yyn"]).value, 3)
         0.667
     """
-    pairable = _pairable(units)
-    if not pairable:
-        return Statistic.none(NOT_TWICE)
-    return Statistic(fmean(map(_agreeing_pairs, pairable)), len(pairable))
+    return Statistic.mean(list(map(_agreeing_pairs, _pairable(units))), NOT_TWICE)
 
 
 def unanimity(units: Units) -> Statistic:
     """Return the share of items on which all labels agree."""
-    pairable = _pairable(units)
-    if not pairable:
-        return Statistic.none(NOT_TWICE)
-    return Statistic(fmean(len(set(unit)) == 1 for unit in pairable), len(pairable))
+    return Statistic.mean([len(set(unit)) == 1 for unit in _pairable(units)], NOT_TWICE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,11 @@ class Statistic:
         """Return an undefined statistic with the reason."""
         return cls(None, n, reason)
 
+    @classmethod
+    def mean(cls, values: Sequence[float], reason: str) -> Self:
+        """Return the mean, undefined for the reason if there are no values."""
+        return cls(statistics.fmean(values), len(values)) if values else cls.none(reason)
+
     def to_dict(self) -> dict[str, Any]:
         """Return ``value`` and ``n``, and ``unscored`` if there is no value."""
         return _without_reason(asdict(self))

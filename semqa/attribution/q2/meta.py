@@ -23,6 +23,7 @@ from semqa.attribution.q2.responses import Response
 from semqa.attribution.records import kind_of, read_record
 from semqa.data.jsonl import read_as
 from semqa.extras import require
+from semqa.metrics.agreement import confusion
 from semqa.metrics.statistics import correlation, percentile_interval
 
 
@@ -134,9 +135,7 @@ def _at_threshold(
     scores: NDArray[np.float64], consistent: NDArray[np.bool_], threshold: float
 ) -> dict[str, Any]:
     """Return the results at a threshold; a score equal to it counts as inconsistent."""
-    decided = scores > threshold
-    right, kept = int((decided & consistent).sum()), int((decided & ~consistent).sum())
-    missed, found = int((~decided & consistent).sum()), int((~decided & ~consistent).sum())
+    right, missed, kept, found = confusion(consistent.tolist(), (scores > threshold).tolist())
     return {
         "threshold": threshold,
         "accuracy": (right + found) / len(scores),

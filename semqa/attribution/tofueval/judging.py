@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.judges import Pair, TooLongError, unless_too_long
@@ -228,17 +227,13 @@ def completeness(covered: Sequence[bool | int]) -> Statistic:
         >>> completeness([1, 0, 1, 1]).value, completeness([]).unscored
         (0.75, 'the topic has no key points')
     """
-    if not covered:
-        return Statistic.none(NO_POINTS)
-    return Statistic(sum(map(bool, covered)) / len(covered), len(covered))
+    return Statistic.mean(list(map(bool, covered)), NO_POINTS)
 
 
 def mean_completeness(scores: Iterable[Statistic]) -> Statistic:
     """Return the mean over the summaries that have a score."""
     values = [score.value for score in scores if score.value is not None]
-    if not values:
-        return Statistic.none("no summary is scored")
-    return Statistic(fmean(values), len(values))
+    return Statistic.mean(values, "no summary is scored")
 
 
 def rate_relevance(
@@ -264,4 +259,4 @@ def mean_relevance(ratings: Iterable[float | None]) -> Statistic:
         0.67
     """
     known = [rating >= MIN_RELEVANT for rating in ratings if rating is not None]
-    return Statistic(fmean(known), len(known)) if known else Statistic.none("no rating")
+    return Statistic.mean(known, "no rating")

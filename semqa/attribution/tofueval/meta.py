@@ -365,10 +365,8 @@ def self_agreement(
         both = [key for key in keys if key in left and key in right]
         pairs[a, b] = cohen_kappa([left[k][1] for k in both], [right[k][1] for k in both])
     values = [kappa.value for kappa in pairs.values() if kappa.value is not None]
-    if not values:
-        reasons = [kappa.unscored for kappa in pairs.values() if kappa.unscored]
-        return pairs, Statistic.none(reasons[0] if reasons else "fewer than two runs")
-    return pairs, Statistic(fmean(values), len(values))
+    reasons = (kappa.unscored for kappa in pairs.values() if kappa.unscored)
+    return pairs, Statistic.mean(values, next(reasons, "fewer than two runs"))
 
 
 def compare(
