@@ -893,6 +893,17 @@ def test_merged_cells_of_a_pdf_are_repeated() -> None:
     assert found.split("\n")[2] == "| M | 300 | 100 |"
 
 
+def test_the_first_row_of_a_table_without_rules_in_it_is_a_caption_or_header() -> None:
+    rules = [*[f"70 {y} 200 0.7 re f" for y in (700, 680, 660, 640)], "170 640 m 170 680 l S"]
+    rules += [f"{x} 640 m {x} 700 l S" for x in (70, 270)]
+    rows = placed([("Bolts", "2.10"), ("Nuts", "1.90")], (666, 646))
+    table = "| Bolts | 2.10 |\n| --- | --- |\n| Nuts | 1.90 |"
+    found = drawn_pdf(*rules, written(72, 686, "The prices of the year 2025"), *rows)
+    assert found == f"The prices of the year 2025\n{table}"
+    found = drawn_pdf(*rules, *placed([("Item", "Price")], (686,)), *rows)
+    assert found == "| Item | Price |\n| --- | --- |\n| Bolts | 2.10 |\n| Nuts | 1.90 |"
+
+
 def test_a_cell_that_stands_a_point_higher_is_kept() -> None:
     rows = [("Item", "Pieces", "Price", "Stock"), ("Bolts", "40", "2", "yes"), ("Nuts", "80", "1")]
     found = drawn_pdf(
