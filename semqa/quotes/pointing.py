@@ -95,18 +95,14 @@ class Pointing:
             bounded: whether to limit lengths. Not all servers support this, but small models may
                 never stop without it.
         """
-        clause: dict[str, object] = {"type": "string"}
-        if len(self._clauses) <= _MAX_LISTED:
-            clause["enum"] = list(self._clauses)
-        say: dict[str, object] = {"type": "string"}
-        words: dict[str, object] = {"type": "string"}
-        if not bounded:
-            return object_schema(
-                parts_schema({"say": say, "from": clause, "to": clause, "words": words})
-            )
-        part = {"say": {**say, "maxLength": 40}, "from": clause, "to": clause}
-        part["words"] = {**words, "maxLength": 80}
-        return object_schema(parts_schema(part, most=min(_MAX_PARTS, len(self._sources) + 2)))
+        text: dict[str, object] = {"type": "string"}
+        few = len(self._clauses) <= _MAX_LISTED
+        clause = {**text, "enum": list(self._clauses)} if few else text
+        part = {"say": text, "from": clause, "to": clause, "words": text}
+        if bounded:
+            part |= {"say": {**text, "maxLength": 40}, "words": {**text, "maxLength": 80}}
+        most = min(_MAX_PARTS, len(self._sources) + 2) if bounded else None
+        return object_schema(parts_schema(part, most=most))
 
     def read(self, text: str) -> str | None:
         """Return the marked answer for a reply; empty if it quotes nothing, None if it is invalid."""
@@ -221,19 +217,16 @@ def _clauses(number: int, text: str) -> Iterator[_Clause]:
         hard = cut is None or re.search(r"[\[\]\n]", cut[0]) or _SENTENCE_END.search(held)
         if not hard and len(text[start:end].split()) < _MIN_CLAUSE_WORDS:
             continue
-        following = text[end : cut.end() if cut else end]
-        if (
-            not hard
-            and cut
-            and len(re.split(r"[.!?\n]", text[cut.end() :])[0].split()) < _MIN_CLAUSE_WORDS
-        ):
+        after = cut.end() if cut else end
+        rest = "" if hard else re.split(r"[.!?\n]", text[after:])[0]
+        if not hard and len(rest.split()) < _MIN_CLAUSE_WORDS:
             continue
         piece = text[start:end]
         if re.search(r"\w", piece):
             yield _Clause(
                 number, 1, start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
             )
-        start = at = end + len(following)
+        start = at = after
 
 
 def _words_in(text: str, words: str) -> str:
