@@ -156,12 +156,6 @@ def test_rules_and_totals_do_not_undo_a_table() -> None:
     assert units(text)[-1] == ("sentence", "Subtotal       197.50")
 
 
-def test_indented_lines_have_the_lead_in_above_them() -> None:
-    text = "Pay to:\n  Holder: Meridian\n  IBAN: DE41 2005\n  BIC:  HASPDE\nQuote the number."
-    assert [over(text, end) for end in ("Meridian", "DE41 2005", "HASPDE")] == ["Pay to:"] * 3
-    assert over(text, "Quote the number.") is None
-
-
 def test_justified_text_has_no_columns() -> None:
     text = (
         "The  landlord   keeps  the  roof  and  the  stairs  clean,  and\n"
@@ -171,10 +165,31 @@ def test_justified_text_has_no_columns() -> None:
     assert [found.split()[-1] for _, found in units(text)] == ["begin.", "permitted."]
 
 
-def test_items_have_a_lead_in() -> None:
-    text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
-    assert over(text, "(b) the roof leaks.") == "You may end it if:"
-    assert over(text, "Else not.") is None
+IF = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
+TO = "Pay to:\n  Holder: Meridian\n  IBAN: DE41 2005\n  BIC:  HASPDE\nQuote the number."
+TIMES = "Times:\n\n| Fault | Within |\n| --- | --- |\n| Gas | 4 hours |\n| Else | 28 days |"
+DRUG = "### Do not take it\n\n- if you are allergic;\n- in pregnancy.\n\n### Fees\n\n- Card: 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "above"),
+    [
+        (IF, "(b) the roof leaks.", "You may end it if:"),
+        (IF, "Else not.", None),
+        ("Who may join\n\nPeople could not if they\n\n- smoked", "- smoked", "People could not if they"),
+        (TO, "Meridian", "Pay to:"),
+        (TO, "HASPDE", "Pay to:"),
+        (TO, "Quote the number.", None),
+        (DRUG, "in pregnancy.", "Do not take it"),  # the items continue the heading
+        (DRUG, "Card: 5", None),
+        (TIMES, "| Else | 28 days |", "| Fault | Within |"),
+        (TIMES, "| Fault | Within |", "Times:"),
+        ('code,plant,price\nA1,Aster,7.50\nA2,"Phlox, white",8.00\nA3,Sage,5.00', "A3,Sage,5.00", "code,plant,price"),
+        ("Is there a helmet?\nNo.\n\nCan I stop?\nYes. Press PAUSE.", "Yes. Press PAUSE.", "Can I stop?"),
+    ],
+)  # fmt: skip
+def test_what_introduces_a_unit(text: str, unit: str, above: str | None) -> None:
+    assert over(text, unit) == above
 
 
 def test_a_list_ends_where_a_line_begins_anew() -> None:
@@ -186,11 +201,6 @@ def test_a_list_ends_where_a_line_begins_anew() -> None:
     ]
 
 
-def test_a_lead_in_needs_no_colon() -> None:
-    text = "Who may join\n\nPeople could not take part if they\n\n- were allergic\n- smoked"
-    assert over(text, "- smoked") == "People could not take part if they"
-
-
 def test_items_within_an_item_are_introduced_by_it() -> None:
     text = (
         "Do this:\n\n 9. Sweep the floor.\n10. Disinfect:\n    - parvo: 1:50\n    - cough: 1:100\n"
@@ -198,22 +208,6 @@ def test_items_within_an_item_are_introduced_by_it() -> None:
     )
     assert over(text, "1:100") == "10. Disinfect:"
     assert over(text, "10. Disinfect:") == over(text, "11. Rinse.") == "Do this:"
-
-
-def test_rows_have_the_header_of_their_table() -> None:
-    text = "Times:\n\n| Fault | Within |\n| --- | --- |\n| Gas | 4 hours |\n| Else | 28 days |"
-    assert over(text, "| Else | 28 days |") == "| Fault | Within |"
-    assert over(text, "| Fault | Within |") == "Times:"
-
-
-def test_comma_separated_values_are_a_table() -> None:
-    text = 'code,plant,price\nA1,Aster,7.50\nA2,"Phlox, white",8.00\nA3,Sage,5.00'
-    assert over(text, "A3,Sage,5.00") == "code,plant,price"
-
-
-def test_an_answer_belongs_to_its_question() -> None:
-    text = "Is there a helmet?\nNo. Bring your own.\n\nCan I stop?\nYes. Press PAUSE."
-    assert over(text, "Yes. Press PAUSE.") == "Can I stop?"
 
 
 def test_turns_of_a_conversation_are_kept_apart() -> None:
@@ -486,25 +480,23 @@ def test_every_word_is_in_one_unit(text: str) -> None:
     assert {i for i, char in enumerate(text) if char.isalnum()} <= inside
 
 
-def test_a_code_block_is_one_unit_of_the_sentence_before_it() -> None:
-    text = (
-        "To install it, run:\n\n```sh\n# in a clone. Then\n\npip install .\n```\n\nThen start it."
-    )
-    assert units(text)[1:] == [
-        ("item", "# in a clone. Then\n\npip install ."),
-        ("sentence", "Then start it."),
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_code_block_is_one_unit_of_the_sentence_before_it(end: str) -> None:
+    lines = [
+        "Run this:",
+        "",
+        "```sh",
+        "# in a clone. Then",
+        "",
+        "make .",
+        "```",
+        "",
+        "Then start it.",
     ]
-    assert over(text, "pip install .") == "To install it, run:"
-
-
-def test_line_ends_of_windows_end_a_code_block() -> None:
-    text = (
-        "To install it, run:\r\n\r\n```sh\r\n# in a clone\r\n\r\npip install .\r\n```\r\n\r\nDone."
-    )
-    assert units(text)[1:] == [
-        ("item", "# in a clone\r\n\r\npip install ."),
-        ("sentence", "Done."),
-    ]
+    code = end.join(lines[3:6])
+    text = end.join(lines)
+    assert units(text)[1:] == [("item", code), ("sentence", "Then start it.")]
+    assert over(text, "make .") == "Run this:"
 
 
 def test_an_indented_code_block_belongs_to_its_lead_in() -> None:
@@ -568,12 +560,6 @@ def test_a_label_in_capitals_belongs_to_the_sentence_after_it() -> None:
 def test_numbered_steps_are_no_headings() -> None:
     text = "Do this:\n\n1. Switch it off\n2. Wait\n\n3. Call the\n   service"
     assert [kind for kind, _ in units(text)] == ["sentence", "item", "item", "item"]
-
-
-def test_a_heading_that_its_items_continue_is_their_lead_in() -> None:
-    text = "### Do not take it\n\n- if you are allergic;\n- in pregnancy.\n\n### Fees\n\n- Card: 5"
-    assert over(text, "in pregnancy.") == "Do not take it"
-    assert over(text, "Card: 5") is None
 
 
 def test_a_turn_ends_a_list() -> None:
