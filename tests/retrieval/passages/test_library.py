@@ -84,15 +84,11 @@ def test_offsets_are_code_points(notes: Collection) -> None:
     assert "zebra" in notes.search("zebra")[0].source.text
 
 
-def test_unchanged_files_are_not_added_again(notes: Collection) -> None:
+def test_only_changed_files_are_added_again(notes: Collection) -> None:
     first = notes.put("a.txt", HARBOUR)
     version = notes._documents.version, notes._passages.version
     assert notes.put("a.txt", HARBOUR) == first
     assert (notes._documents.version, notes._passages.version) == version
-
-
-def test_changed_files_replace_documents(notes: Collection) -> None:
-    first = notes.put("a.txt", HARBOUR)
     second = notes.put("a.txt", b"Zebras eat grass.")
     assert second.id != first.id
     assert notes.documents() == [second]
