@@ -51,9 +51,12 @@ def list_keys(data: DataFolder = None, database: Database = None, as_json: AsJso
     with closing(key_store(data, database)) as store:
         keys = store.keys()
     rows = [
-        {**asdict(key), "created": key.created.isoformat(), "revoked": revoked}
+        {
+            **asdict(key),
+            "created": key.created.isoformat(),
+            "revoked": key.revoked and key.revoked.isoformat(),
+        }
         for key in keys
-        for revoked in [key.revoked and key.revoked.isoformat()]
     ]
     if as_json:
         write_result(json_line(rows, indent=2))
