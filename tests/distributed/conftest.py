@@ -21,6 +21,11 @@ from tests.distributed.plans import SlowPlan
 QUESTIONS = 40
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these tests first: idle processes take over the last ones, and each would start a cluster."""
+    items.sort(key=lambda item: Path(__file__).parent not in item.path.parents)
+
+
 class Nodes(NamedTuple):
     """A cluster.
 
