@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from semqa.server.store import Store
 
@@ -62,7 +61,6 @@ running.run()
 """
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
     given: list[dict[str, Any]] = []
     process = start(SERVER, url, str(tmp_path))
