@@ -50,7 +50,7 @@ def place_of(page: Page, mark: Locator) -> tuple[int, int]:
 
 def on_screen(page: Page, mark: Locator) -> bool:
     """Whether a place is visible after scrolling."""
-    for _ in range(40):
+    for _ in range(300):
         if mark.evaluate(
             """mark => {
               const list = mark.closest(".list").getBoundingClientRect();
