@@ -1380,3 +1380,20 @@ def test_the_newest_of_several_minutes_is_quoted_first(question: str, in_order: 
     quotes = ExtractiveEngine().answer(question, sources).quotes
     shown = dict.fromkeys(sources[quote.source - 1].title for quote in quotes)
     assert [title.removeprefix("Minutes ") for title in shown][: len(in_order)] == in_order
+
+
+def test_a_header_does_not_stay_without_its_row() -> None:
+    text = (
+        "The kitchen costs more at weekends, as it has to be cleaned on Sundays by somebody who comes "
+        "from the village and wants to be paid twice.\n\n"
+        "| Room | Price on weekdays | Price at weekends |\n| --- | --- | --- |\n"
+        "| Kitchen | £20 a day | £30 a day |\n| Hall | £45 an hour | £60 an hour |"
+    )
+    shown = [
+        ExtractiveEngine(max_words=most)
+        .answer("What does the kitchen cost at weekends, and why?", [Source(text)])
+        .plain
+        for most in range(12, 60, 4)
+    ]
+    assert "Room | Price" in shown[-1]
+    assert all("Kitchen |" in answer for answer in shown if "Room |" in answer)

@@ -494,7 +494,12 @@ def write(
     if any(each.kind == "item" for each in kept) or ASKS_HOW.match(reading.found.question):
         max_words = max_words * 3 // 2  # items or steps that were left out would mislead
     while len(kept) > 1 and count_words(kept, sources) > max_words:
-        kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
+        least = min(each.chance for each in kept)
+        # A unit and its context, such as the header of a row, have the same chance and go together.
+        if better := [each for each in kept if each.chance > least]:
+            kept = better
+        else:
+            kept.remove(min(kept, key=lambda each: (each.kind != "header", -each.start)))
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(WORD.finditer(text, kept[0].start, kept[0].end))
