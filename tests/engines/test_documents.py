@@ -1040,6 +1040,7 @@ NOTICE = (
         ("is it open on sat", HOURS, 1),
         ("When does the gym close?", HOURS, None),
         ("Is it open on Saturday or Sunday?", HOURS, None),
+        ("Is it open on Good Friday?", HOURS, None),
     ],
 )
 def test_the_rows_of_other_bands_are_left_out(

@@ -257,7 +257,13 @@ _BEYOND = ("over", "above", "more than", "under", "below", "less than")
 
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
-_WEEKDAY_RANGE = re.compile(rf"\b({_WEEKDAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_WEEKDAY})\b)?")
+_HOLIDAY = "".join(
+    rf"(?<!\b{name} )" for name in ("ash", "black", "easter", "good", "palm", "whit")
+)
+"""Good Friday is not any Friday."""
+_WEEKDAY_RANGE = re.compile(
+    rf"\b{_HOLIDAY}({_WEEKDAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_WEEKDAY})\b)?"
+)
 
 MOST_NUMBERS = 20
 """Numbers of a question that are looked at."""
