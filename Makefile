@@ -70,10 +70,10 @@ $(VENV)/.warm: $(VENV)/.test
 
 # Processes with one thread each. With one per core, tests that wait (for servers, browsers, locks) leave
 # cores idle for a quarter of the time.
-CORES = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+PROCESSES ?= $(shell echo $$(( $$(nproc 2>/dev/null || sysctl -n hw.ncpu) + 1 )))
 test: $(VENV)/.warm  ## Run the tests.
 	@echo "==> Running the tests"
-	@$(PY) -m pytest --numprocesses $$(( $(CORES) + 1 )) --dist worksteal
+	@$(PY) -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
 # The core, with a tenth of the random examples, without tests that are slow, load torch or start many
 # processes.
