@@ -154,7 +154,9 @@ def baseline_scores(
     score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "bertscore":
         score = (bertscore or BertScore()).scores
-    elif name == "nli" and judge is not None:
+    elif name == "nli":
+        if judge is None:
+            raise ValueError("The baseline nli needs a judge.")
         judge.require("entailment")
         entailment = judge.entailment
 

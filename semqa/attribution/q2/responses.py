@@ -140,8 +140,8 @@ class Found(NamedTuple):
 class Question:
     """A question generated for a span of a response.
 
-    Answers are None if there is none or the question was not asked. `official` compares answers
-    like the released code.
+    An answer is None if the question was not asked or has none. With `official`, answers are
+    compared as in the released code.
     """
 
     text: str  # empty if the span was too long for the judge

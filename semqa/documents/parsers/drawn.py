@@ -331,7 +331,7 @@ def drawings(
 ) -> tuple[list[Table], list[Box], list[Box]]:
     """Return the tables, the bullets and the horizontal rules that are drawn on a page.
 
-    A single row is one that the table at the end of the page `before` lacks.
+    A single row is a table only if it continues `before`, the table at the end of the last page.
     """
     across: list[Box] = []
     upright: list[Box] = []

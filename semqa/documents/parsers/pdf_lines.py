@@ -146,7 +146,7 @@ def page_lines(
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
     headed = [_with_header(table, tables, lines) for table in tables]
-    # A single row is one of a table on the page before, not what is left without a header.
+    # A table of one row continues the page before; one that lost its header is no table.
     tables = [
         new
         for old, new in zip(tables, headed, strict=True)

@@ -129,8 +129,8 @@ def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
 def series_of(question: str, titles: Sequence[str]) -> dict[str, tuple[str, tuple[int, int, int]]]:
     """Return for each title that differs from others only in its date: its series and the date.
 
-    Empty if the question names a year or month, because it may ask what was said then. The series is
-    the title without the date; the date is year, month and day, 0 if not given.
+    The series is the title without its date; the date is year, month and day, with 0 for a missing
+    part. Nothing is returned if the question names a year or month: it may ask about that time.
 
     Example:
         >>> series_of("Are fires allowed?", ["Minutes 2025-11", "Minutes, 8 April 2025", "Rules 2025"])
