@@ -5,7 +5,9 @@ from typing import TypeAlias
 
 from semqa.documents.document import Limits
 from semqa.documents.parsers.docx import parse_docx
-from semqa.documents.parsers.html import parse_email, parse_html, parse_markdown
+from semqa.documents.parsers.html import parse_html
+from semqa.documents.parsers.mail import parse_email
+from semqa.documents.parsers.markdown import parse_markdown
 from semqa.documents.parsers.pdf import parse_pdf
 from semqa.documents.parsers.plain import parse_csv, parse_jsonl, parse_text
 
