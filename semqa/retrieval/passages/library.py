@@ -10,11 +10,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from semqa.documents import Limits
 from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.quotes import Source
+from semqa.retrieval.encoder import packaged_encoder
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.search import DenseEncoder, Reranker
 from semqa.retrieval.passages.store import CollectionInfo, Share, Store, access_of, literal
@@ -39,8 +40,8 @@ class Library:
 
     Args:
         where: a folder, created if missing, or a URL such as ``s3://bucket/folder``.
-        encoder: the sentence encoder for the vector search, or None for full-text search only.
-            ``auto`` is the packaged encoder if the extra ``local`` is installed, else None.
+        encoder: ``auto`` for vector search with the packaged encoder, if the extra ``local`` is
+            installed; None for full-text search only.
         limits: limits for documents.
         reranker: a cross-encoder that reranks the best passages, or None.
         read_ahead: called with new passages, so that an engine can prepare them for the first
@@ -51,14 +52,15 @@ class Library:
         self,
         where: str | Path,
         *,
-        encoder: str | None = "auto",
+        encoder: Literal["auto"] | None = "auto",
         limits: Limits | None = None,
         reranker: str | None = None,
         read_ahead: Callable[[Sequence[Source]], object] | None = None,
     ) -> None:
         self.store = Store(where)
         self.read_ahead = read_ahead
-        self.dense = DenseEncoder.named(encoder)
+        packaged = packaged_encoder() if encoder is not None else None
+        self.dense = DenseEncoder(packaged) if packaged is not None else None
         self.limits = limits or Limits()
         self.reranker = Reranker(reranker) if reranker else None
 

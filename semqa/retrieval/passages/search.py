@@ -24,13 +24,7 @@ from semqa.documents.document import distinct_titles
 from semqa.errors import InputError, first_line
 from semqa.quotes import Source
 from semqa.quotes.words import function_words, language_of
-from semqa.retrieval.encoder import (
-    MAX_QUICK,
-    SentenceEncoder,
-    SentenceModel,
-    packaged_encoder,
-    unit,
-)
+from semqa.retrieval.encoder import MAX_QUICK, SentenceEncoder, SentenceModel, unit
 from semqa.retrieval.passages.store import Found, passage_url
 
 _log = logging.getLogger("semqa.retrieval")
@@ -94,14 +88,6 @@ class DenseEncoder:
         self._encoder = encoder
         self._lock = threading.Lock()
         self._gate = threading.Lock()
-
-    @classmethod
-    def named(cls, name: str | None) -> DenseEncoder | None:
-        """Return an encoder by its name; its model is loaded on first use."""
-        if name == "auto":
-            packaged = packaged_encoder()
-            return cls(packaged) if packaged is not None else None
-        return cls(SentenceEncoder(name)) if name else None
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -180,9 +166,6 @@ MAX_SEGMENTS = 8
 PARTITION_SIZE = 1000
 """Vectors per partition of the vector index."""
 
-MIN_QUANTISED_WIDTH = 256
-"""Dimension from which vectors are quantised to a few bits per number."""
-
 BITS = 4
 """Bits per number in the vector index.
 
@@ -259,32 +242,28 @@ def _index_vectors(passages: Any) -> None:
         if count < MIN_INDEXED_VECTORS or (count < REBUILD_GROWTH * known and not outdated):
             continue
         name = f"{column}_{BITS}bit_{count}"
-        config = _vector_index(
-            max(1, count // PARTITION_SIZE), passages.schema.field(column).type.list_size
-        )
+        config = _vector_index(max(1, count // PARTITION_SIZE))
         passages.create_index(column, config=config, name=name, replace=True)
         for index in old:
             if index.name != name:
                 passages.drop_index(index.name)
 
 
-def _vector_index(parts: int, width: int) -> Any:
-    """Return the configuration of an index: a few bits per number for wide vectors, else a byte.
+def _vector_index(parts: int) -> Any:
+    """Return the configuration of an index with a few bits per number.
 
     A search scans the quantised vectors and compares the best ones in full. The error of the
     quantisation decreases with the dimension. Source: Gao and Long 2024 (RaBitQ).
     """
-    from lancedb.index import IvfRq, IvfSq
+    from lancedb.index import IvfRq
 
-    settings: dict[str, Any] = {
-        "distance_type": "dot",
-        "num_partitions": parts,
-        "sample_rate": SAMPLE_RATE,
-        "max_iterations": MAX_ITERATIONS,
-    }
-    if width >= MIN_QUANTISED_WIDTH and width % 8 == 0:
-        return IvfRq(num_bits=BITS, **settings)
-    return IvfSq(**settings)
+    return IvfRq(
+        num_bits=BITS,
+        distance_type="dot",
+        num_partitions=parts,
+        sample_rate=SAMPLE_RATE,
+        max_iterations=MAX_ITERATIONS,
+    )
 
 
 FUSION = 5
