@@ -46,7 +46,6 @@ from semqa.retrieval.encoder import (
     TUNED_ENCODER,
     NumpyBert,
     SentenceEncoder,
-    packaged_folder,
 )
 
 if TYPE_CHECKING:
@@ -139,10 +138,7 @@ class AdaptedEncoder(SentenceEncoder):
 
     @cached_property
     def _numpy_model(self) -> NumpyBert:
-        model = NumpyBert.load(packaged_folder(), self._adapter.read_bytes())
-        if model is None:
-            raise SystemExit(f"{self._adapter}: not an adapter of {PACKAGED_ENCODER}")
-        return model
+        return NumpyBert(self._adapter.read_bytes())
 
 
 def encoders_for(name: str, folder: Path | None = None) -> list[SentenceEncoder | None]:

@@ -135,7 +135,7 @@ class Encoder(nn.Module):
         return torch.cat(vectors)[np.argsort(places)]
 
     def adapters(self) -> dict[str, np.ndarray]:
-        """Return the adapters as `semqa.retrieval.encoder.NumpyBert.load` reads them."""
+        """Return the adapters as `semqa.retrieval.encoder.NumpyBert` reads them."""
         out = {}
         for name, module in self._adapted():
             for part, matrix in (("a", module.a), ("b", SCALE * module.b)):

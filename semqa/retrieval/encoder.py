@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property, lru_cache
 from importlib import import_module, resources
@@ -211,9 +211,6 @@ def _hidden_progress_bars(purpose: str) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-MAX_BYTES = 256 * 2**20
-"""Maximum size of the weights; numpy is too slow for larger models."""
-
 _BLOCK = 16384
 _FACTORS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
@@ -221,83 +218,37 @@ BATCH_TOKENS = 1024
 """Maximum number of tokens per batch, including padding."""
 
 _WORDS, _PLACES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position"))
-_MODULES = ("Transformer", "Pooling", "Normalize")
 
 
 class NumpyBert:
-    """A BERT sentence encoder with mean pooling, in numpy. Create it with `load`.
+    """The packaged MiniLM, a BERT sentence encoder with mean pooling, in numpy.
 
     Source: Devlin et al. 2019; the arithmetic is that of ``BertModel`` in transformers.
+
+    Args:
+        adapter: a safetensors file with two matrices for each fine-tuned weight, ``NAME.a``
+            float16[rank, in] and ``NAME.b`` float16[out, rank]; ``b @ a`` is added to the weight.
+            Source: Hu et al. 2022 (LoRA), section 4.1, with the scale in ``b``.
     """
 
-    def __init__(
-        self,
-        config: Mapping[str, Any],
-        weights: Mapping[str, NDArray[np.float32]],
-        tokenizer: Any,
-        *,
-        normalise: bool,
-    ) -> None:
-        self._normalise = normalise
+    def __init__(self, adapter: bytes | None = None) -> None:
+        from safetensors.numpy import load, load_file
+        from tokenizers import Tokenizer
+
+        folder = packaged_folder()
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        limits = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))
         self._heads: int = config["num_attention_heads"]
         self._layers: int = config["num_hidden_layers"]
         self._epsilon: float = config["layer_norm_eps"]
-        self._weights = weights
-        self._tokenizer = tokenizer
-
-    @classmethod
-    def load(cls, folder: Path, adapter: bytes | None = None) -> NumpyBert | None:
-        """Return the model in a folder, or None if its architecture is not supported.
-
-        Args:
-            folder: a folder of sentence-transformers.
-            adapter: a safetensors file with two matrices for each fine-tuned weight, ``NAME.a``
-                float16[rank, in] and ``NAME.b`` float16[out, rank]; ``b @ a`` is added to the weight.
-                Source: Hu et al. 2022 (LoRA), section 4.1, with the scale in ``b``.
-        """
-        try:
-            config = _read_json(folder / "config.json")
-            modules = [
-                each["type"].rpartition(".")[2] for each in _read_json(folder / "modules.json")
-            ]
-            pooling = _read_json(folder / "1_Pooling" / "config.json")
-            limits = _read_json(folder / "sentence_bert_config.json")
-            more = _read_json(folder / "config_sentence_transformers.json")
-            file = folder / "model.safetensors"
-            supported = (
-                config["model_type"] == "bert"
-                and config["hidden_act"] == "gelu"
-                and config.get("position_embedding_type", "absolute") == "absolute"
-                and modules == list(_MODULES[: len(modules)])
-                and len(modules) >= 2
-                and [key for key, on in pooling.items() if key.startswith("pooling_mode_") and on]
-                == ["pooling_mode_mean_tokens"]
-                and not limits.get("do_lower_case")
-                and not more.get("default_prompt_name")
-                and not any((more.get("prompts") or {}).values())
-                and file.stat().st_size <= MAX_BYTES
-            )
-            if not supported:
-                return None
-            from safetensors.numpy import load, load_file
-            from tokenizers import Tokenizer
-
-            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(limits["max_seq_length"])
-            weights = {
-                name.removeprefix("bert."): np.asarray(array, dtype=np.float32)
-                for name, array in load_file(file).items()
-            }
-            added = load(adapter) if adapter is not None else {}
-            for name in {each[:-2] for each in added}:
-                down, up = (added[f"{name}.{part}"].astype(np.float32) for part in "ab")
-                weights[f"{name}.weight"] = weights[f"{name}.weight"] + up @ down
-            model = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
-            model.encode(["a test for missing weights"])
-        except Exception:  # noqa: BLE001 -- sentence-transformers reports what is wrong
-            return None
-        return model
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(limits["max_seq_length"])
+        self._weights: dict[str, NDArray[np.float32]] = load_file(folder / "model.safetensors")
+        added = load(adapter) if adapter is not None else {}
+        for name in {each[:-2] for each in added}:
+            down, up = (added[f"{name}.{part}"].astype(np.float32) for part in "ab")
+            self._weights[f"{name}.weight"] = self._weights[f"{name}.weight"] + up @ down
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, float32[texts, width]."""
@@ -314,9 +265,7 @@ class NumpyBert:
             batch.append(i)
         if batch:
             out[batch] = self._encode([tokens[j] for j in batch])
-        if self._normalise:
-            out = unit(out)
-        return out
+        return unit(out)
 
     def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Return the mean hidden state of each row, float32[rows, width]; the first row is longest."""
@@ -396,12 +345,6 @@ def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return x
 
 
-def _read_json(path: Path) -> Any:
-    with suppress(FileNotFoundError):
-        return json.loads(path.read_text(encoding="utf-8"))
-    return {}
-
-
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
 """The default encoder for exemplars, as in the SEMQA paper."""
 
@@ -470,17 +413,17 @@ class SentenceEncoder:
 
     @cached_property
     def _numpy_model(self) -> NumpyBert | None:
-        folder = self._source.folder
-        if folder is None:
+        if self.name not in (PACKAGED_ENCODER, TUNED_ENCODER):
             return None
-        if self.name != TUNED_ENCODER:
-            return NumpyBert.load(folder)
-        model = NumpyBert.load(folder, _adapter())
-        if model is None:
+        adapter = _adapter() if self.name == TUNED_ENCODER else None
+        try:
+            return NumpyBert(adapter)
+        except MissingExtraError:
+            raise
+        except Exception as error:
             raise UnavailableError(
-                f"The encoder {TUNED_ENCODER} cannot be loaded. Reinstall semqa with the extra local."
-            )
-        return model
+                f"The encoder {self.name} cannot be loaded: {first_line(error)}. Reinstall semqa with the extra local."
+            ) from error
 
     @cached_property
     def _model(self) -> Any:
