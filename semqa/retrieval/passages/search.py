@@ -438,9 +438,6 @@ def rerank(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> l
 MAX_LIMIT = 100
 """Maximum number of passages per search."""
 
-MAX_QUERY_LENGTH = 10_000
-"""Maximum length of a question, in characters."""
-
 SEARCHED_LENGTH = 2000
 """Characters of a question that are searched for: the last ones, because a conversation ends with
 its question."""
@@ -471,10 +468,6 @@ class Search:
         """Return the most relevant passages, best first."""
         if not query.strip():
             raise InputError("The query is empty.")
-        if len(query) > MAX_QUERY_LENGTH:
-            raise InputError(
-                f"The query has {len(query):,} characters; at most {MAX_QUERY_LENGTH:,} are allowed."
-            )
         if not 1 <= limit <= MAX_LIMIT:
             raise InputError(f"must be 1 to {MAX_LIMIT}, got {limit}.", field="limit", value=limit)
         asked = query[-SEARCHED_LENGTH:].encode("utf-8", "replace").decode()  # lone surrogates

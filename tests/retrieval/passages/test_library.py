@@ -167,8 +167,8 @@ def test_any_question_can_be_asked(notes: Collection) -> None:
     notes.put("a.txt", HARBOUR)
     for query in ('"AND OR ( * ~ \\ [', "zebra OR harbour:^", "\ud800 harbour", "harbour " * 1000):
         notes.search(query)
-    for query in ("", "  \n", "x" * 10_001):
-        with pytest.raises(InputError, match="The query "):
+    for query in ("", "  \n"):
+        with pytest.raises(InputError, match="The query is empty"):
             notes.search(query)
     for limit in (0, 101):
         with pytest.raises(InputError, match="limit must be"):
