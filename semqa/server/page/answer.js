@@ -45,10 +45,6 @@ export class Answer {
     this.element.classList.add("streaming");
   }
 
-  get streaming() {
-    return this.element.classList.contains("streaming");
-  }
-
   addText(text) {
     this.#settle(); // not after adding: it may be the text of a quote
     this.#written += text;

@@ -5,10 +5,9 @@ import { askForKey } from "./dialogs.js";
 const PLACE = "semqa.key";
 
 export class ApiError extends Error {
-  constructor(status, message, requestId) {
+  constructor(status, message) {
     super(message);
     this.status = status;
-    this.requestId = requestId;
   }
 }
 
@@ -36,7 +35,7 @@ async function newKey(refused) {
   await asking;
 }
 
-function errorOf(status, text, requestId) {
+function errorOf(status, text) {
   let said = null;
   try {
     said = JSON.parse(text);
@@ -45,7 +44,7 @@ function errorOf(status, text, requestId) {
   }
   const detail = said?.error?.message ?? said?.detail;
   const message = typeof detail === "string" ? detail : `The server returned status ${status}.`;
-  return new ApiError(status, message, said?.error?.request_id ?? requestId);
+  return new ApiError(status, message);
 }
 
 async function request(path, { method = "GET", body, signal } = {}) {
@@ -64,7 +63,7 @@ async function request(path, { method = "GET", body, signal } = {}) {
       throw new ApiError(0, "The server cannot be reached. Is it running?");
     }
     if (reply.ok) return reply;
-    if (reply.status !== 401) throw errorOf(reply.status, await reply.text(), reply.headers.get("x-request-id"));
+    if (reply.status !== 401) throw errorOf(reply.status, await reply.text());
     await newKey(used);
   }
 }
@@ -128,7 +127,7 @@ export async function upload(path, file, progress) {
       sending.send(form);
     });
     if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.responseText);
-    if (reply.status !== 401) throw errorOf(reply.status, reply.responseText, reply.getResponseHeader("x-request-id"));
+    if (reply.status !== 401) throw errorOf(reply.status, reply.responseText);
     await newKey(used);
   }
 }

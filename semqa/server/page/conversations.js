@@ -9,7 +9,7 @@ import { short } from "./visible.js";
 const list = find("conversations");
 const wanted = find("wanted-title");
 const further = find("more-conversations");
-export const UNTITLED = "New conversation";
+const UNTITLED = "New conversation";
 const PART = 100; // number of conversations per request
 const FEW = 15; // up to this many, the search field is hidden
 

@@ -113,11 +113,9 @@ export class Library {
     await this.use(this.#kept());
   }
 
-  // Waits for running uploads. Returns whether there were any.
+  // Waits for running uploads.
   async settled() {
-    const any = this.#reading.size > 0;
     while (this.#reading.size) await Promise.allSettled(this.#reading);
-    return any;
   }
 
   get reading() {

@@ -36,7 +36,7 @@ const isDoubtful = ({ relevance = null, answerable = null }) =>
 export const hasTick = ({ verdict, quotes, relevance, answerable, unanswered = [] }) =>
   verdict === "quoted" && !isDoubtful({ relevance, answerable }) && !unanswered.length && !quotes.some((quote) => quote.cut);
 
-export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
+const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
 const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
