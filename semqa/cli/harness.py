@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,13 +12,6 @@ from semqa.cli.output import json_line, write_result
 app = typer.Typer(no_args_is_help=True)
 
 
-class Harness(StrEnum):
-    """Package names of the harnesses."""
-
-    LM_EVAL = "lm_eval"
-    INSPECT_AI = "inspect_ai"
-
-
 @app.callback()
 def _harness() -> None:
     """QuoteSum as a task of lm-evaluation-harness and inspect_ai."""
@@ -27,7 +19,10 @@ def _harness() -> None:
 
 @app.command("path")
 def path_command(
-    name: Annotated[Harness, typer.Argument(metavar="NAME", help="lm_eval or inspect_ai.")],
+    name: Annotated[
+        Literal["lm_eval", "inspect_ai"],
+        typer.Argument(metavar="NAME", help="lm_eval or inspect_ai."),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print the path to pass to the harness.
@@ -39,4 +34,4 @@ def path_command(
     from semqa.harness.quotesum import harness_path
 
     path = str(harness_path(name))
-    write_result(json_line({"harness": str(name), "path": path}) if as_json else path)
+    write_result(json_line({"harness": name, "path": path}) if as_json else path)
