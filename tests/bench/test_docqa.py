@@ -21,7 +21,7 @@ from semqa.bench.docqa import (
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.metrics.docqa import DocsQuestion, DocsQuote
 from semqa.quotes import QuotedAnswer, Source
-from semqa.retrieval.passages import search
+from semqa.retrieval.passages import library
 from tests.documents import makers
 
 QUESTION: dict[str, Any] = {
@@ -183,7 +183,9 @@ def test_what_is_not_there_ends_the_run() -> None:
 def test_a_collection_is_made_of_each_list_of_documents(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "packaged_encoder", lambda: None)  # words alone: no model is loaded
+    monkeypatch.setattr(
+        library, "packaged_encoder", lambda: None
+    )  # words alone: no model is loaded
     names = ["harbour.txt", "more/report.pdf"]
     asked = QuestionSet.read(
         write({}, {"id": "q2", "documents": names}, {"id": "q3", "documents": names[::-1]})

@@ -14,7 +14,7 @@ import pytest
 from semqa.engines import registry
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.retrieval.passages import search
+from semqa.retrieval.passages import library
 from tests.attribution.commands import Command, command_in
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "eval-docs"
@@ -34,8 +34,8 @@ def run(
 ) -> Command:
     """Call as `semqa eval docs` with the example's questions."""
     monkeypatch.setattr(
-        search, "packaged_encoder", lambda: None
-    )  # compare by words only: load no model
+        library, "packaged_encoder", lambda: None
+    )  # words alone: no model is loaded
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
 
