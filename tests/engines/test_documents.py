@@ -428,11 +428,14 @@ def test_a_number_of_somebody_else_is_no_answer() -> None:
         ("What does the code E41 mean?", ("E41",)),
         ("What do the codes E17 and E2 mean?", ("E2",)),
         ("What does the code E-17 mean?", ()),
+        ("What does E23 mean, and AB-900?", ("AB-900",)),
+        ("How much does AB-1234 cost?", ()),
     ],
 )
 def test_a_code_that_is_in_no_document_is_named(question: str, missing: tuple[str, ...]) -> None:
     source = Source(
-        "| Code | Meaning |\n|---|---|\n| E17 | High pressure |\n| E23 | The fan is stuck |"
+        "| Code | Meaning |\n|---|---|\n| E17 | High pressure |\n| E23 | The fan is stuck |\n\n"
+        "| Part | Costs |\n|---|---|\n| AB-1234 | 10 |\n| CD-5678 | 20 |"
     )
     answer = engine().attempt(question, [source])
     assert answer is not None
@@ -716,6 +719,12 @@ ANIMALS = """| No | Name | Species | Status |
 | 6 | Bo | horse | big tent |
 """
 CLUBS = "| Club | Points | Rank |\n| --- | --- | --- |\n| Ayr | 9 | 3 |\n| Bute | 20 | 1 |\n| Coll | 11 | 2 |\n"
+OFFERS = """| Plan | Response time | Parcel weight | Rent | Accuracy |
+| --- | --- | --- | --- | --- |
+| Basic | 2 working days | 500 g | 950 | 0.5% |
+| Plus | 8 hours | 1,2 kg | 1.200 | 0.1% |
+| Max | 90 minutes | 3 kg | 1.050 | 0.05% |
+"""
 MOWERS = """| Feature | M500 | Clover | X4 |
 | --- | --- | --- | --- |
 | Price | $989 | $649 | $1,899 |
@@ -752,6 +761,17 @@ MOWERS = """| Feature | M500 | Clover | X4 |
         ("What is a big tent?", ANIMALS, []),
         ("Which club has the highest rank?", CLUBS, []),  # the lowest number
         ("Which club has the most points?", CLUBS, ["Bute"]),
+        ("Which plan has the shortest response time?", OFFERS, ["Max"]),
+        ("Which plan has the longest response time?", OFFERS, ["Basic"]),
+        ("Which plan has the highest parcel weight?", OFFERS, ["Max"]),
+        ("Which plan is the lightest?", OFFERS, ["Basic"]),
+        ("Which plan has the highest rent?", OFFERS, ["Basic", "Plus", "Max"]),  # 1200 or 1.2?
+        ("Which plan is the most accurate?", OFFERS, ["Basic", "Plus", "Max"]),
+        (
+            "Which has the lowest weight?",
+            OFFERS.replace("500 g", "500 cm"),
+            ["Basic", "Plus", "Max"],
+        ),
         ("Which mower runs longest?", MOWERS, ["Run"]),
         ("Which is the cheapest?", MOWERS, ["Price", "Delivery"]),
         ("Which of the mowers is best for slopes?", MOWERS, []),

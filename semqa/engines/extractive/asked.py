@@ -165,16 +165,18 @@ def missing_names(question: str, texts: Sequence[str]) -> list[str]:
     """Return the codes and, in an English question, the names that are in none of the texts.
 
     Example:
-        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["E17 means high pressure."])
+        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["| E-17 | 2 bar |"])
         ['E-41', 'Kenya']
     """
     codes = dict.fromkeys(_CODE.findall(question))
-    known = " ".join(map(_plain, texts)) if codes else ""
-    missing = [code for code in codes if not re.search(rf"{_plain(code)}(?!\d)", known)]
+    known = normalize("NFKD", "\n".join(texts)).lower() if codes else ""
+    missing = [
+        code for code in codes if not re.search(r"[\W_]?".join(_plain(code)) + r"(?!\d)", known)
+    ]
     names = {
         name[0]: name
         for name in _NAME.finditer(question)
-        if not TIME.fullmatch(name[1]) and name[1] not in codes
+        if not TIME.fullmatch(name[1]) and not any(code.startswith(name[1]) for code in codes)
     }
     if names and language_of(question) is None and 2 * len(names) < len(question.split()):
         runs = {run for text in texts for run in _RUN.findall(text)}

@@ -31,6 +31,11 @@ MOST_OTHERS = 2
 
 _WHICH = re.compile(r"\W*(?:(?:at|for|from|in|of|on|to|with) )?(?:which|what|who)\b", re.IGNORECASE)
 _NEGATED = re.compile(r"n['’]t\b|\b(?:no|not|without|lacks?|cannot|never)\b", re.IGNORECASE)
+_UNCLEAR = re.compile(
+    r"\b(?:most|least) (?:accurate|affordable|econom\w+|effective|efficient|exact|precise|recent|reliable|sensitive)\b",
+    re.IGNORECASE,
+)
+"""Superlatives of which the lowest number may be the highest, as with the accuracy "0.1%"."""
 _ORDINAL = re.compile(r"\b(?:second|third|next|two|three|four|five|\d+)\b", re.IGNORECASE)
 _MOST = re.compile(
     r"\b(?:most expensive|best|biggest|costliest|dearest|greatest|heaviest|highest|largest|longest|"
@@ -53,6 +58,9 @@ _NEEDED = {
         ("cheapest", "costliest", "dearest", "expensive"), _stems("price cost fee fare charge")
     ),
     "best": _stems("score rating point mark grade"),
+    **dict.fromkeys(("heaviest", "lightest"), _stems("weight mass")),
+    "tallest": _stems("height"),
+    **dict.fromkeys(("loudest", "quietest"), _stems("noise sound volume")),
 }
 """Words of which the column of a superlative must have one: the best price is not the highest."""
 
@@ -61,8 +69,11 @@ _RANKS = _stems("rank place position")
 
 _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(
-    r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*([a-z]*)", re.IGNORECASE
+    r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*(?:(?:business|calendar|full|working) )?([a-z]*)",
+    re.IGNORECASE,
 )
+_GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+"""A number that may be 1250 or 1.25."""
 _DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
@@ -70,6 +81,43 @@ _SECONDS = {
     **dict.fromkeys(("h", "hr", "hour"), 3600.0),
     **{unit: 86_400 * days for unit, days in _DAYS.items()},
 }
+_UNITS = {
+    name: unit
+    for unit, names in {
+        "lb": "pound pounds lbs",
+        "kg": "kgs kilo kilos kilogram kilograms kilogrammes",
+        "g": "gram grams grammes",
+        "km": "kilometre kilometres kilometer kilometers",
+        "m": "metre metres meter meters",
+        "cm": "centimetre centimetres centimeter centimeters",
+        "l": "litre litres liter liters",
+        "mi": "mile miles",
+        "h": "hour hours hr hrs",
+        "min": "minute minutes mins",
+    }.items()
+    for name in names.split()
+}
+_MEASURES = {
+    **{unit: ("time", seconds) for unit, seconds in _SECONDS.items()},
+    "g": ("mass", 1.0),
+    "kg": ("mass", 1000.0),
+    "oz": ("mass", 28.349523125),
+    "lb": ("mass", 453.59237),
+    "mm": ("length", 0.001),
+    "cm": ("length", 0.01),
+    "m": ("length", 1.0),
+    "km": ("length", 1000.0),
+    "mi": ("length", 1609.344),
+    "ml": ("volume", 0.001),
+    "l": ("volume", 1.0),
+    "mb": ("data", 1.0),
+    "gb": ("data", 1000.0),
+    "tb": ("data", 1_000_000.0),
+    "thousand": ("", 1e3),
+    "million": ("", 1e6),
+    "billion": ("", 1e9),
+}
+"""What a unit measures, and how much it is."""
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
 _BLANK = frozenset(("", "-", "–", "—", "n/a", "none"))
 _YES_OR_NO = _YES | _NO | _BLANK
@@ -100,19 +148,25 @@ def column_rows(found: Match) -> list[int]:
 def _extreme_rows(
     found: Match, word: str, extreme: Callable[[Iterable[float]], float]
 ) -> list[int]:
-    """Return the row with the highest or lowest number; `word` is the superlative."""
+    """Return the row with the highest or lowest number; `word` is the superlative.
+
+    All rows are returned if their numbers cannot be compared, so that the reader can.
+    """
     terms = set(question_terms(found.question)) - {stem(word), stem("most"), stem("least")}
     needed = _NEEDED.get(word, frozenset())
-    numbers = [
-        values
+    columns = [
+        column
         for column in _columns(found, terms, needed)
-        if len(values := _numbers(column, timed=word in _FAST)) == len(column) >= LEAST_ROWS
+        if len(column) >= LEAST_ROWS and all(map(_NUMBER.match, column.values()))
     ]
-    if not numbers:
+    if not columns:
         return _row_of_numbers(found, needed or terms)
-    best = extreme(numbers[0].values())
-    rows = [row for row, value in numbers[0].items() if value == best]
-    return rows if len(numbers) == len(rows) == 1 else []
+    numbers = [each for column in columns if (each := _numbers(column, timed=word in _FAST))]
+    if len(numbers) == 1 and not _UNCLEAR.search(found.question):
+        best = extreme(numbers[0].values())
+        rows = [row for row, value in numbers[0].items() if value == best]
+        return rows if len(rows) == 1 else []
+    return list(columns[0]) if len(columns) == 1 and len(columns[0]) <= MOST_ROWS else []
 
 
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
@@ -164,16 +218,28 @@ def _rows_with_values(found: Match) -> list[int]:
 
 
 def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
-    """Return the number of each row, times in seconds; with `timed` only times."""
+    """Return the number with which each cell begins, in one unit.
+
+    Empty if they measure different things, or with `timed` no times, or if a number such as "1.250"
+    can be read in two ways.
+    """
     out = {}
+    measured = set()
     for row, cell in column.items():
         number = _NUMBER.match(cell)
-        if number is None:
-            continue
-        unit = number[2] if number[2] in _SECONDS else number[2].removesuffix("s")
-        if unit in _SECONDS or not timed:
-            out[row] = float(number[1].replace(",", "")) * _SECONDS.get(unit, 1.0)
-    return out
+        if number is None or _GROUPED.fullmatch(number[1]):
+            return {}
+        unit = number[2] if number[2] in _MEASURES else number[2].removesuffix("s")
+        measure, factor = _MEASURES.get(_UNITS.get(unit, unit), ("", 1.0))
+        out[row] = _value(number[1]) * factor
+        measured.add(measure)
+    return out if len(measured) == 1 and (not timed or "time" in measured) else {}
+
+
+def _value(number: str) -> float:
+    """Return a number whose commas are before thousands, or before decimals as in "1,5"."""
+    thousands = all(len(group) == 3 for group in number.partition(".")[0].split(",")[1:])
+    return float(number.replace(",", "" if thousands or number.count(",") > 1 else "."))
 
 
 def _columns(
@@ -234,22 +300,6 @@ _BAND = re.compile(
     r"(?: of age| old)?(?: \([^()]*\))?",
     re.IGNORECASE,
 )
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "lb": "pound pounds lbs",
-        "kg": "kgs kilo kilos kilogram kilograms kilogrammes",
-        "g": "gram grams grammes",
-        "km": "kilometre kilometres kilometer kilometers",
-        "m": "metre metres meter meters",
-        "cm": "centimetre centimetres centimeter centimeters",
-        "l": "litre litres liter liters",
-        "mi": "mile miles",
-        "h": "hour hours hr hrs",
-        "min": "minute minutes mins",
-    }.items()
-    for name in names.split()
-}
 _UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older", "earlier")
 _DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger", "later")
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
@@ -281,7 +331,7 @@ class _Amount(NamedTuple):
     def of(cls, sign: str, number: str, word: str | None) -> _Amount:
         """Parse an amount; the word is the unit as it is written."""
         word = (word or "").lower()
-        value = float(number.replace(",", ""))
+        value = _value(number)
         if days := _DAYS.get(word.removesuffix("s")):
             return cls(sign, days * value, "day", word)
         word = _UNITS.get(word, word)
