@@ -190,21 +190,6 @@ def unrelated_quotes(items: Sequence[Item], pairs: int = 2_000) -> dict[str, int
     return dict(counts)
 
 
-def accidental_matches(items: Sequence[Item], words: int) -> float:
-    """Return the share of runs of `words` quoted words that also occur in another source."""
-    tried = found = 0
-    for item in items:
-        pieces = item.text.split()
-        for at in range(0, len(pieces) - words + 1, max(1, (len(pieces) - words + 1) // 5)):
-            run = " ".join(pieces[at : at + words])
-            if run not in item.source.text:
-                continue
-            tried += 1
-            others = (s for k, s in enumerate(item.sources, 1) if k != item.number)
-            found += any(run in s.text or run in s.title for s in others)
-    return found / tried if tried else 0.0
-
-
 def _is_plain(word: str) -> bool:
     return word.isalpha() and word.islower()
 
@@ -227,8 +212,6 @@ def main() -> None:
         "  a quote of another question        ",
         "/".join(map(str, unrelated_quotes(items).values())),
     )
-    for words in range(1, 8):
-        print(f"  {words} words in another source: {accidental_matches(items, words):.1%}")
 
 
 if __name__ == "__main__":
