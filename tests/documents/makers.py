@@ -135,6 +135,32 @@ def docx_xml(body: str, *related: str, **parts: str) -> bytes:
     return docx_parts(f"<w:document {W}><w:body>{body}</w:body></w:document>", more)
 
 
+def numbered(
+    levels: Sequence[tuple[str, str, str]], items: Sequence[tuple[int, int, str]], more: str = ""
+) -> bytes:
+    """A Word document with numbered paragraphs.
+
+    Args:
+        levels: the style, text and further XML of each level.
+        items: the list, level and text of each paragraph.
+        more: XML of further lists than the first.
+    """
+    numbering = "".join(
+        f'<w:lvl w:ilvl="{i}"><w:numFmt w:val="{style}"/>{extra}<w:lvlText w:val="{text}"/></w:lvl>'
+        for i, (style, text, extra) in enumerate(levels)
+    )
+    numbering = (
+        f'<w:numbering {W}><w:abstractNum w:abstractNumId="7">{numbering}</w:abstractNum>'
+        f'<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>{more}</w:numbering>'
+    )
+    body = "".join(
+        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr></w:pPr>'
+        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
+        for number, level, text in items
+    )
+    return docx_xml(body, relation(1, "numbering", "numbering.xml"), numbering=numbering)
+
+
 def paragraph(text: str, more: str = "") -> str:
     return f"<w:p><w:r><w:t>{text}</w:t></w:r>{more}</w:p>"
 

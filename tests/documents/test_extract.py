@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import docx as python_docx
 import pytest
@@ -366,8 +367,7 @@ def text_of_columns(
         else chain(*columns)
     )
     lines = [*placed, (72, 500, below)]
-    content = "".join(f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET\n" for x, y, line in lines)
-    return extract("a.pdf", makers.pdf_contents([makers.stream(content.encode())])).text
+    return drawn_pdf(*(written(x, y, line, 10) for x, y, line in lines))
 
 
 @pytest.mark.parametrize("by_line", [False, True])
@@ -394,7 +394,7 @@ def test_names_and_values_of_a_pdf_stay_together() -> None:
     assert [line.split(":")[1].strip() for line in found.split("\n")] == right.split("\n")
 
 
-def test_a_sentence_may_continue_on_the_nexthtml() -> None:
+def test_a_sentence_may_continue_on_the_next_page() -> None:
     found = extract("r.pdf", makers.pdf([["The harbour was"], ["built in 1890. It burnt."]]))
     assert found.text == "The harbour was built in 1890. It burnt."
     assert found.pages == (0, 16)
@@ -684,27 +684,14 @@ def test_a_word_document_keeps_headings_lists_and_tables() -> None:
 
 
 def test_clauses_of_a_word_document_have_their_numbers() -> None:
-    levels = [("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "(%3)")]
-    numbering = "".join(
-        f'<w:lvl w:ilvl="{i}"><w:numFmt w:val="{style}"/><w:lvlText w:val="{text}"/></w:lvl>'
-        for i, (style, text) in enumerate(levels)
-    )
-    numbering = (
-        f'<w:numbering {makers.W}><w:abstractNum w:abstractNumId="7">{numbering}</w:abstractNum>'
-        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
+    levels = [("decimal", "%1.", ""), ("decimal", "%1.%2", ""), ("lowerLetter", "(%3)", "")]
+    annex = (
         '<w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0">'
-        '<w:startOverride w:val="9"/></w:lvlOverride></w:num></w:numbering>'
+        '<w:startOverride w:val="9"/></w:lvlOverride></w:num>'
     )
     clauses = [(1, 0, "Term"), (1, 1, "One year."), (1, 1, "It renews if"), (1, 2, "we agree;")]
     clauses += [(1, 2, "you pay."), (1, 0, "Law"), (1, 1, "Dutch law."), (2, 0, "Annex")]
-    body = "".join(
-        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr></w:pPr>'
-        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
-        for number, level, text in clauses
-    )
-    related = makers.relation(1, "numbering", "numbering.xml")
-    data = makers.docx_xml(body, related, numbering=numbering)
-    assert extract("a.docx", data).text == (
+    assert extract("a.docx", makers.numbered(levels, clauses, annex)).text == (
         "1. Term\n\n1.1 One year.\n\n1.2 It renews if\n\n    (a) we agree;\n    (b) you pay.\n"
         "\n2. Law\n\n2.1 Dutch law.\n\n9. Annex"
     )
@@ -716,22 +703,8 @@ def test_numbers_of_a_word_document_count_as_word_does() -> None:
         ("decimalZero", "%1.%2", "<w:isLgl/>"),
         ("decimal", "%3)", '<w:lvlRestart w:val="0"/>'),
     ]
-    numbering = "".join(
-        f'<w:lvl w:ilvl="{i}"><w:numFmt w:val="{style}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
-        for i, (style, text, more) in enumerate(levels)
-    )
-    numbering = (
-        f'<w:numbering {makers.W}><w:abstractNum w:abstractNumId="7">{numbering}</w:abstractNum>'
-        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num></w:numbering>'
-    )
     items = [(0, "Term"), (1, "Start."), (2, "Ask."), (2, ""), (2, "Pay."), (0, "Law"), (2, "Sue.")]
-    body = "".join(
-        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="1"/></w:numPr></w:pPr>'
-        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
-        for level, text in items
-    )
-    related = makers.relation(1, "numbering", "numbering.xml")
-    found = extract("a.docx", makers.docx_xml(body, related, numbering=numbering)).text
+    found = extract("a.docx", makers.numbered(levels, [(1, *item) for item in items])).text
     assert [line.strip() for line in found.split("\n") if line] == [
         *["Article I Term", "1.01 Start.", "1) Ask.", "3) Pay."],
         *["Article II Law", "4) Sue."],
@@ -827,9 +800,14 @@ def test_any_bytes_are_a_document_or_a_users_mistake(name: str, data: bytes) -> 
         assert found.text[passage.start : passage.end].strip()
 
 
+def drawn_pages(*pages: Sequence[str], **more: Any) -> str:
+    """Return the text of a PDF with pages of the given PDF operators."""
+    contents = [makers.stream("\n".join(page).encode()) for page in pages]
+    return extract("r.pdf", makers.pdf_contents(contents, **more)).text
+
+
 def drawn_pdf(*parts: str) -> str:
-    """Return the text of a PDF with a page of the given PDF operators."""
-    return extract("r.pdf", makers.pdf_contents([makers.stream("\n".join(parts).encode())])).text
+    return drawn_pages(parts)
 
 
 def written(x: float, y: float, text: str, size: int = 12) -> str:
@@ -947,9 +925,7 @@ def test_a_page_that_is_turned_reads_as_shown(degrees: int, matrix: str) -> None
         ],
         *[*placed([("Item", "Pieces", "Price"), *rows], (486, 464, 446)), "Q"],
     ]
-    content = makers.stream("\n".join(parts).encode())
-    found = extract("r.pdf", makers.pdf_contents([content], more=b"/Rotate %d" % degrees)).text
-    assert found == (
+    assert drawn_pages(parts, more=b"/Rotate %d" % degrees) == (
         "Prices\n\n| Item | Pieces | Price |\n| --- | --- | --- |\n| Bolts | 40 | 2.10 |\n| Nuts | 80 | 1.90 |"
     )
 
@@ -975,9 +951,7 @@ def test_what_is_filled_into_a_form_stands_beside_or_below_its_label() -> None:
         ],
         "/Subtype/FreeText/Rect[72 640 300 674]/Contents(Moved to\rLeeds.)/DA(/F1 9 Tf)",
     ]
-    content = makers.stream("\n".join(lines).encode())
-    found = extract("r.pdf", makers.pdf_contents([content], annotations=fields)).text
-    assert " ".join(found.split()) == (
+    assert " ".join(drawn_pages(lines, annotations=fields).split()) == (
         "Name: Ada Lund Contract: fixed term Smoker? ☐ yes ☑ no Reason Moved to Leeds."
     )
 
@@ -986,9 +960,7 @@ def test_lines_of_a_field_stay_lines() -> None:
     said = "What are the risks of the project, and what do you do about them?"
     lines = [written(72, 720, f"Part 4. {said}"), written(72, 700, said)]
     field = "/Subtype/Widget/FT/Tx/T(t)/F 4/Rect[72 620 400 690]/V(Fire: leave.\rIce: salt.)"
-    content = makers.stream("\n".join(lines).encode())
-    found = extract("r.pdf", makers.pdf_contents([content], annotations=[field])).text
-    assert found.endswith("\n\nFire: leave.\nIce: salt.")
+    assert drawn_pages(lines, annotations=[field]).endswith("\n\nFire: leave.\nIce: salt.")
 
 
 def test_drawn_bullets_are_items() -> None:
@@ -1059,26 +1031,20 @@ def test_a_table_that_goes_on_the_next_page_has_its_header_there() -> None:
         [["Screws", "3.00"], ["Nails", "1.20"], ["Hooks", "0.40"]],
     ]
     rules = grid([70, 170, 270], [700, 680, 660, 640])
-    contents = ["\n".join([rules, *placed(rows, count(686, -20))]) for rows in pages]
-    data = makers.pdf_contents([makers.stream(each.encode()) for each in contents])
-    lines = extract("r.pdf", data).text.split("\n")
+    drawn = ([rules, *placed(rows, count(686, -20))] for rows in pages)
+    lines = drawn_pages(*drawn).split("\n")
     assert lines.count("| Item | Price |") == 2
     assert lines.index("| Screws | 3.00 |") == lines.index("| Nuts | 1.90 |") + 4
 
 
 def test_a_single_row_on_the_next_page_is_a_row_only_below_its_table() -> None:
-    above = "\n".join(
-        [
-            grid([70, 170, 270], [700, 680, 660]),
-            *placed([["Item", "Price"], ["Bolts", "2.10"]], [686, 666]),
-        ]
-    )
-    below = "\n".join([grid([70, 170, 270], [700, 680]), *placed([["Nuts", "1.90"]], [686])])
-    pages = [makers.stream(each.encode()) for each in (above, below)]
-    assert "| Item | Price |\n| --- | --- |\n| Nuts | 1.90 |" in (
-        extract("r.pdf", makers.pdf_contents(pages)).text
-    )
-    assert "|" not in extract("r.pdf", makers.pdf_contents(pages[1:])).text
+    above = [
+        grid([70, 170, 270], [700, 680, 660]),
+        *placed([["Item", "Price"], ["Bolts", "2.10"]], [686, 666]),
+    ]
+    below = [grid([70, 170, 270], [700, 680]), *placed([["Nuts", "1.90"]], [686])]
+    assert "| Item | Price |\n| --- | --- |\n| Nuts | 1.90 |" in drawn_pages(above, below)
+    assert "|" not in drawn_pages(below)
 
 
 def test_tables_one_below_the_other_stay_apart() -> None:
@@ -1392,7 +1358,7 @@ def test_what_a_rule_strikes_through_is_no_text_of_a_pdf() -> None:
         assert drawn_pdf(text, rule) == "The fee is 30 25."
 
 
-def test_the_marks_of_notes_are_raised_if_their_notes_are_on_thehtml() -> None:
+def test_the_marks_of_notes_are_raised_if_their_notes_are_on_the_page() -> None:
     text = [written(72, 700, "You can have gas and air instead"), written(247, 706, "1", 7)]
     text.append(written(251, 700, ", after which you may drive home."))
     note = [written(72, 640, "1", 7), written(78, 636, "Gas is not suitable for everybody.", 9)]
@@ -1404,9 +1370,9 @@ def test_the_marks_of_notes_are_raised_if_their_notes_are_on_thehtml() -> None:
 
 
 def test_notes_and_footers_that_are_drawn_first_do_not_interrupt_the_text() -> None:
-    def page(number: int, *drawn: str) -> bytes:
+    def page(number: int, *drawn: str) -> list[str]:
         edges = [written(300, 30, str(number)), *[written(72, 760, "The park")] * (number > 1)]
-        return makers.stream("\n".join([*edges, *drawn]).encode())
+        return [*edges, *drawn]
 
     pages = [
         page(
@@ -1419,13 +1385,13 @@ def test_notes_and_footers_that_are_drawn_first_do_not_interrupt_the_text() -> N
         page(2, written(72, 700, "2. Clean up.")),
         page(3, written(72, 700, "3. Go home.")),
     ]
-    assert extract("r.pdf", makers.pdf_contents(pages)).text == (
+    assert drawn_pages(*pages) == (
         "Dogs may come into the park¹.\n\n¹ Not on Sundays.\n\nPlease:\n"
         "1. Keep them on a lead.\n2. Clean up.\n3. Go home."
     )
 
 
-def test_a_sentence_goes_on_before_a_number_on_the_nexthtml() -> None:
+def test_a_sentence_goes_on_before_a_number_on_the_next_page() -> None:
     page = "It was agreed last year that after a third warning we may serve notice under section"
     found = extract("r.pdf", makers.pdf([[page], ["8 of the Act of 1988."]]))
     assert found.text == f"{page} 8 of the Act of 1988."

@@ -7,10 +7,10 @@ import json
 import struct
 import subprocess
 import sys
-import threading
 import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
 import pypdf
@@ -264,17 +264,10 @@ def test_names_are_names(name: str) -> None:
 
 
 def test_many_threads_share_a_few_processes() -> None:
-    found: list[str] = []
-
-    def work(number: int) -> None:
-        found.append(extract(f"{number}.html", f"<p>{number}</p>".encode()).text)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(found, key=int) == [str(number) for number in range(20)]
+    names = [str(number) for number in range(20)]
+    with ThreadPoolExecutor(20) as pool:
+        found = pool.map(lambda name: extract(f"{name}.html", f"<p>{name}</p>".encode()), names)
+    assert [document.text for document in found] == names
 
 
 READ_ONE = """

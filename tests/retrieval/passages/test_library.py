@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -274,23 +275,13 @@ def test_a_new_encoder_is_used_for_new_documents(
 
 
 def test_threads_add_and_search_concurrently(notes: Collection) -> None:
-    failed: list[BaseException] = []
-
     def put(number: int) -> None:
-        try:
-            for i in range(4):
-                notes.put(f"{number}-{i}.txt", f"Zebra number {number} {i} lives here.".encode())
-                assert notes.search("zebra")
-        except BaseException as error:
-            failed.append(error)
-            raise
+        for i in range(4):
+            notes.put(f"{number}-{i}.txt", f"Zebra number {number} {i} lives here.".encode())
+            assert notes.search("zebra")
 
-    threads = [threading.Thread(target=put, args=(number,)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(put, range(5)))
     assert len(notes.documents()) == 20
     assert notes._passages.count_rows() == 20
 
