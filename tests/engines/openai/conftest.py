@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from semqa import Source
 from semqa.engines import Request
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from semqa.prompting import PromptBuilder
-from tests.engines.openai.server import Server
+from tests.engines.openai.server import Answer, Asked, Server, serving
 
 SOURCES = [
     Source("Bing Crosby released it in 1942.", title="White Christmas"),
@@ -51,3 +52,14 @@ def engine_for(
     engine = OpenAIEngine("tiny", options, prompts=prompts, base_url=server.url, api_key=KEY)
     made.append(engine)
     return engine
+
+
+@contextmanager
+def asking(
+    *script: Answer | Callable[[Asked], Answer],
+    prompts: PromptBuilder | None = None,
+    **settings: Any,
+) -> Iterator[tuple[OpenAIEngine, Server]]:
+    """Run a server with a script while the block runs, and an engine for it."""
+    with serving(*script) as server:
+        yield engine_for(server, prompts=prompts, **settings), server

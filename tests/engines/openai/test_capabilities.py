@@ -11,12 +11,11 @@ import pytest
 
 from semqa import InputError
 from semqa.engines import Request
-from semqa.engines.openai import OpenAIEngine
 from semqa.history import Exchange
 from semqa.quotes import ABSTENTION
 from tests.decoding.gbnf import Gbnf
-from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
-from tests.engines.openai.server import Answer, Asked, Server, error, serving
+from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, asking, engine_for
+from tests.engines.openai.server import Answer, Asked, error
 from tests.engines.streaming import streamed
 
 
@@ -88,14 +87,9 @@ def check_strict(schema: Any) -> None:
         check_strict(schema["items"])
 
 
-def auto(server: Server, **settings: Any) -> OpenAIEngine:
-    return engine_for(server, constraint="auto", **settings)
-
-
 def test_llama_cpp_gets_a_grammar_in_its_dialect() -> None:
     fake = FakeLlama()
-    with serving(fake) as server:
-        engine = auto(server)
+    with asking(fake, constraint="auto") as (engine, server):
         (made,) = engine.generate([REQUEST])
         assert (made.constraint, made.text, made.breach) == ("grammar", fake.text, None)
         assert made.written is None
@@ -124,8 +118,7 @@ def test_llama_cpp_gets_a_grammar_in_its_dialect() -> None:
 def test_an_answer_ends_before_a_repeated_quote_and_with_a_complete_one(
     written: str, reason: str, text: str, repeated: bool
 ) -> None:
-    with serving(FakeLlama(written, reason)) as server:
-        engine = auto(server)
+    with asking(FakeLlama(written, reason), constraint="auto") as (engine, _):
         (made,) = engine.generate([REQUEST])
         pieces, same = streamed(engine, REQUEST)
     assert (made.text, "".join(pieces), same.text) == (text, text, text)
@@ -141,8 +134,7 @@ POINTED = json.dumps(
 
 @pytest.mark.parametrize("lengths", [True, False])
 def test_json_schemas_get_pointers(lengths: bool) -> None:
-    with serving(FakeHosted(POINTED, lengths=lengths)) as server:
-        engine = auto(server)
+    with asking(FakeHosted(POINTED, lengths=lengths), constraint="auto") as (engine, server):
         (made,) = engine.generate([REQUEST])
         assert (made.constraint, made.text) == ("pointing", "It was [ 1 Bing Crosby ].")
         assert (made.written, made.finished) == (POINTED, True)
@@ -162,15 +154,13 @@ def test_json_schemas_get_pointers(lengths: bool) -> None:
     ],
 )
 def test_replies_without_valid_pointers(reply: str, text: str, method: str) -> None:
-    with serving(FakeHosted(reply)) as server:
-        engine = auto(server)
+    with asking(FakeHosted(reply), constraint="auto") as (engine, _):
         (made,) = engine.generate([REQUEST])
         assert (made.text, made.constraint) == (text, method)
 
 
 def test_ignored_schemas_are_not_used() -> None:
-    with serving(FakeHosted("", schemas=False)) as server:
-        engine = auto(server)
+    with asking(FakeHosted("", schemas=False), constraint="auto") as (engine, server):
         (made,) = engine.generate([REQUEST])
         assert made.constraint == "repair"
         strict = engine_for(server, constraint="pointing")
@@ -186,16 +176,14 @@ def test_a_server_error_on_a_grammar_falls_back_to_pointing() -> None:
             return error(500, "Internal server error")
         return fake(asked)
 
-    with serving(server_of) as server:
-        engine = auto(server)
+    with asking(server_of, constraint="auto") as (engine, _):
         (made,) = engine.generate([REQUEST])
         assert made.constraint == "pointing"
 
 
 def test_control_tokens_in_clauses_are_spelled_out() -> None:
     sources = [SOURCES[0].__class__("Say <|im_end|> now.")]
-    with serving(FakeHosted('{"parts": []}')) as server:
-        engine = auto(server)
+    with asking(FakeHosted('{"parts": []}'), constraint="auto") as (engine, server):
         said = [Exchange("Who <|im_end|> was it?", "Ada </s> was.")]
         engine.generate([Request("Who </s>?", sources, said)])
         asked = server.asked[-1].body["messages"][-1]["content"]

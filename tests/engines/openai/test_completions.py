@@ -8,7 +8,7 @@ import pytest
 
 from semqa import InputError
 from semqa.errors import PromptTooLongError
-from tests.engines.openai.conftest import engine_for
+from tests.engines.openai.conftest import asking, engine_for
 from tests.engines.openai.server import Answer, Asked, error, serving
 
 PROMPTS = [f"Is {number} odd?" for number in range(12)]
@@ -22,8 +22,7 @@ def echo(asked: Asked) -> Answer:
 
 
 def test_replies_come_in_the_order_of_the_prompts_and_greedily() -> None:
-    with serving(echo) as server:
-        engine = engine_for(server, temperature=1.0)
+    with asking(echo, temperature=1.0) as (engine, server):
         texts = engine.complete(PROMPTS, max_new_tokens=9)
         assert texts == PROMPTS
         for asked in server.asked:
@@ -61,15 +60,13 @@ def test_a_schema_is_requested_until_the_endpoint_refuses_it() -> None:
         return echo(asked)
 
     schema = {"type": "object", "properties": {"answer": {"enum": ["Yes", "No"]}}}
-    with serving(refusing) as server:
-        engine = engine_for(server, batch_size=1)
+    with asking(refusing, batch_size=1) as (engine, server):
         assert engine.complete(PROMPTS[1:4], schema=schema) == PROMPTS[1:4]
         assert sum("response_format" in asked.body for asked in server.asked) == 1
 
 
 def test_samples_keep_the_temperature_and_the_seed() -> None:
-    with serving(echo) as server:
-        engine = engine_for(server, temperature=0.7, seed=3)
+    with asking(echo, temperature=0.7, seed=3) as (engine, server):
         engine.complete(PROMPTS[1:2], sample=True)
         body = server.asked[-1].body
         assert (body["temperature"], body["seed"]) == (0.7, 3)

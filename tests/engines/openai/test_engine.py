@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from semqa import InputError, QuotedAnswer, Source
+from semqa import InputError, Source
 from semqa.engines import Request, create_engine
 from semqa.engines.base import Generation
 from semqa.engines.openai import OpenAIEngine
 from semqa.errors import PromptTooLongError
 from semqa.prompting import Exemplar, PromptBuilder
-from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
+from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, asking, engine_for
 from tests.engines.openai.fake_vllm import FakeVllm
 from tests.engines.openai.server import Answer, Asked, error, serving
 from tests.engines.streaming import streamed
@@ -35,8 +35,7 @@ def generated(engine: OpenAIEngine, request: Request = REQUEST) -> Generation:
     ],
 )
 def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> None:
-    with serving(fake) as server:
-        engine = engine_for(server, constraint="auto")
+    with asking(fake, constraint="auto") as (engine, server):
         engine.warm_up()
         probes = len(server.asked)
         made = generated(engine)
@@ -55,8 +54,10 @@ def test_the_strongest_method_is_probed_once(fake: FakeVllm, method: str) -> Non
 
 
 def test_the_keys_of_the_processor_are_sent() -> None:
-    with serving(FakeVllm(processor=True)) as server:
-        engine = engine_for(server, constraint="processor", free="any", quote_from=(1,))
+    with asking(FakeVllm(processor=True), constraint="processor", free="any", quote_from=(1,)) as (
+        engine,
+        server,
+    ):
         engine.answer(QUESTION, SOURCES)
         assert server.asked[-1].body["vllm_xargs"] == {
             "semqa_sources": [source.text for source in SOURCES],
@@ -78,8 +79,7 @@ def test_the_keys_of_the_processor_are_sent() -> None:
 )
 def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
     """Whether the server ignores the fields or rejects the request for other reasons."""
-    with serving(fake) as server:
-        engine = engine_for(server, constraint=method)
+    with asking(fake, constraint=method) as (engine, server):
         with pytest.raises(InputError, match=rf"^constraint {method}: "):
             engine.warm_up()
         auto = engine_for(server, constraint="auto")
@@ -87,10 +87,11 @@ def test_an_unsupported_method_is_an_error(method: str, fake: Any) -> None:
 
 
 def test_errors_unrelated_to_the_probe_are_raised() -> None:
-    with serving(error(404, "no such model")) as server:
-        engine = engine_for(server, constraint="auto")
-        with pytest.raises(InputError, match=r"HTTP status 404.*no such model"):
-            engine.warm_up()
+    with (
+        asking(error(404, "no such model"), constraint="auto") as (engine, _),
+        pytest.raises(InputError, match=r"HTTP status 404.*no such model"),
+    ):
+        engine.warm_up()
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,7 @@ def test_sources_too_long_for_the_method_are_repaired(
 
 
 def test_violations_of_a_broken_processor_are_reported_and_repaired() -> None:
-    with serving(FakeVllm(processor=True, lies=True)) as server:
-        engine = engine_for(server, constraint="auto")
+    with asking(FakeVllm(processor=True, lies=True), constraint="auto") as (engine, _):
         made = generated(engine)
         assert made.constraint == "processor"
         assert made.breach is not None
@@ -125,8 +125,7 @@ def test_violations_of_a_broken_processor_are_reported_and_repaired() -> None:
 
 
 def test_without_a_constraint_the_text_stays_as_it_is() -> None:
-    with serving(FakeVllm(processor=True, grammar=True)) as server:
-        engine = engine_for(server, constraint="off")
+    with asking(FakeVllm(processor=True, grammar=True), constraint="off") as (engine, server):
         made = generated(engine)
         assert (made.text, made.constraint, made.breach) == (FakeVllm().free, "off", None)
         assert not made.read(SOURCES).verified
@@ -145,13 +144,11 @@ def test_a_rejected_grammar_falls_back_to_repair() -> None:
             return error(400, "Failed to convert the grammar")
         return fake(asked)
 
-    with serving(picky) as server:
-        engine = engine_for(server, constraint="auto")
+    with asking(picky, constraint="auto") as (engine, server):
         assert generated(engine).constraint == "repair"
         assert streamed(engine, REQUEST)[1].constraint == "repair"
-        engine = engine_for(server, constraint="grammar")
         with pytest.raises(InputError, match="Failed to convert the grammar"):
-            generated(engine)
+            generated(engine_for(server, constraint="grammar"))
 
 
 def test_token_counts_are_reported_if_the_endpoint_reports_them() -> None:
@@ -172,8 +169,10 @@ def test_token_counts_are_reported_if_the_endpoint_reports_them() -> None:
 
 
 def test_settings_and_prompt_are_sent() -> None:
-    with serving(Answer("By")) as server:
-        engine = engine_for(server, temperature=0.5, top_p=0.9, top_k=5, seed=3, max_new_tokens=9)
+    with asking(Answer("By"), temperature=0.5, top_p=0.9, top_k=5, seed=3, max_new_tokens=9) as (
+        engine,
+        server,
+    ):
         generated(engine)
         (asked,) = server.asked
         prompt = engine.prompt(QUESTION, SOURCES)
@@ -194,8 +193,9 @@ def test_stop_strings_of_the_completion_form_are_also_cut_off_locally() -> None:
     prompts = PromptBuilder("zero-shot", form="completion")
     (stop, *_) = prompts.build(QUESTION, SOURCES).stop
     text = f" By [ 1 bing Crosby ].{stop} more"
-    with serving(Answer(text), Answer(text), Answer(text, pieces=(text[:-8], text[-8:]))) as server:
-        engine = engine_for(server, prompts=prompts)
+    with asking(
+        Answer(text), Answer(text), Answer(text, pieces=(text[:-8], text[-8:])), prompts=prompts
+    ) as (engine, server):
         made = generated(engine)
         assert made.text == " By [ 1 Bing Crosby ]."
         (asked,) = server.asked
@@ -220,8 +220,7 @@ def test_rejected_request_forms_are_adapted() -> None:
             )
         return Answer("By [ 1 Bing Crosby ].")
 
-    with serving(picky) as server:
-        engine = engine_for(server)
+    with asking(picky) as (engine, server):
         assert generated(engine).text == "By [ 1 Bing Crosby ]."
         assert len(server.asked) == 4
         generated(engine)
@@ -267,8 +266,7 @@ def test_batches_keep_their_order_and_the_limit() -> None:
         time.sleep(0.02 * (5 - number % 5))
         return Answer(f"It is {number}: [ 1 bing crosby ].")
 
-    with serving(slow) as server:
-        engine = engine_for(server, batch_size=4)
+    with asking(slow, batch_size=4) as (engine, server):
         assert engine.batch_size == 4
         requests = [
             Request(f"Who released White Christmas number {n} ?", SOURCES) for n in range(12)
@@ -283,16 +281,14 @@ def test_batches_keep_their_order_and_the_limit() -> None:
 
 
 def test_a_stream_shows_free_text_at_once_and_quotes_when_complete() -> None:
-    with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
-        engine = engine_for(server)
+    with asking(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as (engine, _):
         pieces, made = streamed(engine, REQUEST)
         assert pieces == [*"By ", "[ 1 Bing Crosby ]", *" in ", "1999", "."]
         assert made == generated(engine)
 
 
 def test_closing_a_stream_closes_the_connection() -> None:
-    with serving(Answer("By and by", drip=b": ping\n\n")) as server:
-        engine = engine_for(server)
+    with asking(Answer("By and by", drip=b": ping\n\n")) as (engine, server):
         stream = engine.stream(QUESTION, SOURCES)
         assert next(stream) == "B"
         stream.close()
@@ -303,18 +299,9 @@ def test_closing_a_stream_closes_the_connection() -> None:
 
 
 def test_threads_share_an_engine() -> None:
-    with serving(FakeVllm(grammar=True)) as server:
-        engine = engine_for(server, constraint="auto")
-        answers: list[QuotedAnswer] = []
-        threads = [
-            threading.Thread(target=lambda: answers.append(engine.answer(QUESTION, SOURCES)))
-            for _ in range(6)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(answers) == 6
+    with asking(FakeVllm(grammar=True), constraint="auto") as (engine, server):
+        with ThreadPoolExecutor(6) as pool:
+            answers = pool.map(lambda _: engine.answer(QUESTION, SOURCES), range(6))
         assert all(answer.verified for answer in answers)
         probes = [asked for asked in server.asked if "Say hello." in str(asked.body)]
         assert len(probes) == 2

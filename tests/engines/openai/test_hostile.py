@@ -15,7 +15,7 @@ from semqa import InputError
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from semqa.engines.openai.client import Endpoint
 from semqa.errors import UnavailableError
-from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
+from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, asking, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, chunks, error, serving
 
 GOOD = Answer("By [ 1 Bing Crosby ].")
@@ -57,8 +57,7 @@ def refused(ask: Ask, server: Server, kind: type[Exception], **settings: Any) ->
     ],
 )
 def test_transient_errors_are_retried(ask: Ask, failure: Answer, delays: list[float]) -> None:
-    with serving(failure, failure, GOOD) as server:
-        engine = engine_for(server)
+    with asking(failure, failure, GOOD) as (engine, server):
         assert ask(engine) == TEXT
         assert len(server.asked) == 3
         assert 0.25 <= delays[0] <= 0.5 <= delays[1] <= 1
@@ -86,8 +85,7 @@ def test_the_last_failure_is_reported(ask: Ask, delays: list[float]) -> None:
 def test_retry_after_is_respected(
     header: str, least: float, most: float, delays: list[float]
 ) -> None:
-    with serving(error(429, "slow down", headers={"Retry-After": header}), GOOD) as server:
-        engine = engine_for(server)
+    with asking(error(429, "slow down", headers={"Retry-After": header}), GOOD) as (engine, _):
         assert asked_once(engine) == TEXT
         assert least <= delays[0] <= most
 
@@ -183,8 +181,7 @@ def test_an_incomplete_answer_is_an_error(reason: str) -> None:
         "no reason": Answer("By and", None, done=False, usage=None),
         "done without reason": Answer("By and", None),
     }[reason]
-    with serving(half, GOOD) as server:
-        engine = engine_for(server)
+    with asking(half, GOOD) as (engine, server):
         shown: list[str] = []
         with pytest.raises(UnavailableError, match=r" after \d+ characters of the answer"):
             shown.extend(iter(engine.stream(QUESTION, SOURCES)))
@@ -194,8 +191,7 @@ def test_an_incomplete_answer_is_an_error(reason: str) -> None:
 def test_a_stream_is_retried_if_nothing_was_shown() -> None:
     """All text is held back because it may be a quote."""
     half = Answer("[ 1 Bing Crosby", None, done=False, usage=None)
-    with serving(half, half, Answer("[ 1 bing Crosby ] sang.")) as server:
-        engine = engine_for(server)
+    with asking(half, half, Answer("[ 1 bing Crosby ] sang.")) as (engine, server):
         assert streamed(engine) == "[ 1 Bing Crosby ] sang."
         assert len(server.asked) == 3
 
@@ -205,12 +201,10 @@ def test_events_after_the_finish_reason_do_not_matter() -> None:
         b'data: {"choices": [{"delta": {"content": "By."}}]}\n\n'
         b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
     )
-    with serving(Answer(body=events, kind="text/event-stream", headers={"X": "y"})) as server:
-        engine = engine_for(server)
+    with asking(Answer(body=events, kind="text/event-stream", headers={"X": "y"})) as (engine, _):
         assert streamed(engine) == "By."
     more = events + b'data: {"choices": [{"delta": {"content": " More!"}}]}\n\n'
-    with serving(Answer(body=more, kind="text/event-stream")) as server:
-        engine = engine_for(server)
+    with asking(Answer(body=more, kind="text/event-stream")) as (engine, _):
         assert streamed(engine) == "By."
 
 
@@ -218,8 +212,7 @@ def test_a_complete_answer_does_not_wait_for_the_rest(monkeypatch: pytest.Monkey
     monkeypatch.setattr(client, "_TRAILER_TIMEOUT", 0.2)
     answer = Answer("By.", usage=None, done=False)
     whole = len(chunks(Asked("/chat/completions", {}, {}), answer))
-    with serving(Answer("By.", stall_after=whole)) as server:
-        engine = engine_for(server)
+    with asking(Answer("By.", stall_after=whole)) as (engine, _):
         started = time.monotonic()
         assert streamed(engine) == "By."
         assert time.monotonic() - started < 5
@@ -244,8 +237,7 @@ def test_time_is_limited(ask: Ask, endless: Answer) -> None:
 
 def test_silence_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "READ_TIMEOUT", 0.2)
-    with serving(Answer(TEXT, stall_after=20), GOOD) as server:
-        engine = engine_for(server)
+    with asking(Answer(TEXT, stall_after=20), GOOD) as (engine, _):
         assert asked_once(engine) == TEXT
 
 
@@ -276,8 +268,7 @@ def test_lone_surrogates_in_an_answer_are_replaced() -> None:
 
 
 def test_hostile_marks_are_bounded() -> None:
-    with serving(Answer("[1" * 10_001)) as server:
-        engine = engine_for(server)
+    with asking(Answer("[1" * 10_001)) as (engine, _):
         started = time.process_time()
         with pytest.raises(InputError, match="10,001 marks"):
             asked_once(engine)
@@ -315,15 +306,13 @@ def test_address_and_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_key_is_not_shown_by_objects_either() -> None:
-    with serving(GOOD) as server:
-        engine = engine_for(server)
+    with asking(GOOD) as (engine, _):
         assert KEY not in repr(engine._remote.transport.endpoint)
         assert KEY not in repr(vars(engine))
 
 
 def test_lone_surrogates_in_a_question_are_rejected_before_sending() -> None:
-    with serving(GOOD) as server:
-        engine = engine_for(server)
+    with asking(GOOD) as (engine, server):
         with pytest.raises(InputError, match="surrogate"):
             engine.answer("Who \ud800?", SOURCES)
         assert server.asked == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -143,17 +144,8 @@ def test_an_error_in_a_stream_is_raised_in_the_reader() -> None:
 def test_threads_take_turns() -> None:
     made = engine("llama-chat")
     expected = made.answer_batch(REQUESTS)
-    got: dict[int, QuotedAnswer] = {}
-
-    def work(place: int) -> None:
-        got[place] = made.answer(*REQUESTS[place])
-
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [got[place] for place in range(3)] == expected
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda request: made.answer(*request), REQUESTS)) == expected
 
 
 def test_the_callers_model_is_unchanged() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -133,17 +133,9 @@ def test_a_stream_adds_up_to_the_answer(engine: VllmEngine) -> None:
 
 def test_threads_share_an_engine(engine: VllmEngine) -> None:
     alone = [generation.text for generation in engine.generate(REQUESTS)]
-    found: dict[int, str] = {}
-
-    def ask(number: int) -> None:
-        found[number] = text_of(engine, REQUESTS[number % 3])[0]
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(9)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[number] for number in range(9)] == alone * 3
+    with ThreadPoolExecutor(9) as pool:
+        found = pool.map(lambda request: text_of(engine, request)[0], REQUESTS * 3)
+    assert list(found) == alone * 3
 
 
 def test_completions_are_free_greedy_and_the_same_in_a_batch(engine: VllmEngine) -> None:
