@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,9 @@ def scheduled_ahead(runner: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_asynchronous_scheduling(llama: Path, runner: int, scheduled_ahead: None) -> None:
-    engine = Engine(
-        llama, max_model_len=256, max_num_batched_tokens=64, block_size=32,
-        num_gpu_blocks_override=10, async_scheduling=True,
-    )  # fmt: skip
-    try:
+    tight: dict[str, Any] = {"max_num_batched_tokens": 64, "block_size": 32}
+    tight |= {"max_model_len": 256, "num_gpu_blocks_override": 10}
+    with closing(Engine(llama, **tight, async_scheduling=True)) as engine:
         assert engine.config.scheduler_config.async_scheduling
         count = 24 if runner == 1 else 4
         given = [
@@ -47,8 +46,6 @@ def test_asynchronous_scheduling(llama: Path, runner: int, scheduled_ahead: None
             engine.check(outputs[str(n)].outputs[0], POLICIES[n % 2])
         if runner == 1:
             assert engine.metric("vllm:num_preemptions") > 0
-    finally:
-        engine.close()
 
 
 def test_drafts(llama: Path, runner: int) -> None:
@@ -57,8 +54,7 @@ def test_drafts(llama: Path, runner: int) -> None:
         with pytest.raises(ValueError, match="not supported when speculative decoding"):
             Engine(llama, speculative_config=DRAFTS)
         return
-    engine = Engine(llama, max_model_len=256, speculative_config=DRAFTS)
-    try:
+    with closing(Engine(llama, max_model_len=256, speculative_config=DRAFTS)) as engine:
         policy = QuotePolicy(quote_bias=30, boundary="char")
         given = [params(policy, REPEATS, max_tokens=28, temperature=n % 3 / 2) for n in range(4)]
         given += [params(POLICIES[n % 2], max_tokens=30) for n in range(2)]
@@ -71,8 +67,6 @@ def test_drafts(llama: Path, runner: int) -> None:
         assert engine.metric("vllm:spec_decode_num_accepted_tokens") > 0
         rejected = engine.metric("vllm:spec_decode_num_draft_tokens")
         assert rejected > engine.metric("vllm:spec_decode_num_accepted_tokens")
-    finally:
-        engine.close()
 
 
 def test_drafts_of_a_model(llama: Path, runner: int) -> None:
@@ -80,32 +74,25 @@ def test_drafts_of_a_model(llama: Path, runner: int) -> None:
     if runner == 1:
         pytest.skip("the first model runner refuses drafts, whoever makes them")
     drafts = {"model": str(llama), "method": "draft_model", "num_speculative_tokens": 2}
-    engine = Engine(llama, max_model_len=256, speculative_config=drafts)
-    try:
+    with closing(Engine(llama, max_model_len=256, speculative_config=drafts)) as engine:
         policies = (QuotePolicy(free="any"), QuotePolicy())
         given = [params(policies[n % 2], max_tokens=24, temperature=n // 2) for n in range(4)]
         for n, output in enumerate(engine.generate(given)):
             engine.check(output.outputs[0], policies[n % 2])
         accepted = engine.metric("vllm:spec_decode_num_accepted_tokens")
         assert 0 < accepted < engine.metric("vllm:spec_decode_num_draft_tokens")
-    finally:
-        engine.close()
 
 
 def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
-    engine = Engine(
-        tekken, tokenizer_mode="mistral", config_format="hf", load_format="auto",
-        max_model_len=256, max_num_seqs=8 if runner == 1 else 1,
-    )  # fmt: skip
-    try:
+    options = {"tokenizer_mode": "mistral", "config_format": "hf", "load_format": "auto"}
+    rows = 8 if runner == 1 else 1
+    with closing(Engine(tekken, **options, max_model_len=256, max_num_seqs=rows)) as engine:
         # Triton's interpreter takes seconds for a step of so many tokens.
         count, most = (24, 60) if runner == 1 else (1, 7)
         policy = QuotePolicy()
         given = [params(policy, max_tokens=most) for _ in range(count)]
         for output in engine.generate(given, "Who sang it?"):
             engine.check(output.outputs[0], policy)
-    finally:
-        engine.close()
 
 
 def test_a_plugin_alone_is_refused(
