@@ -45,12 +45,6 @@ def test_everything_travels(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_top_level_kernels(wheel: Path) -> None:
-    top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert {name for name in top if not name.endswith(".dist-info")} == {"semqa"}
-
-
-@pytest.mark.slow
 def test_a_clean_environment_answers_from_another_folder(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env")
     folder = "Scripts" if sys.platform == "win32" else "bin"
