@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from semqa import InputError
 from semqa.data import read_quotesum
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, find_breach
+from tests.decoding.oracle import accepts
 from tests.decoding.vocabularies import (
     byte_vocabulary,
     sentencepiece_vocabulary,
@@ -53,23 +53,6 @@ def encode(text: str, name: str) -> list[int]:
     return tokens
 
 
-def accepts(constraint: CopyConstraint, vocabulary: Vocabulary, tokens: Sequence[int]) -> bool:
-    """Replay an answer with the exact budget; the masks must agree at each step."""
-    try:
-        state = constraint.start(len(tokens) + 1)
-    except InputError:
-        return False
-    for token in [*tokens, vocabulary.eos_ids[0]]:
-        allowed = bool(constraint.mask(state)[token // 32] >> (token % 32) & 1)
-        try:
-            state = constraint.advance(state, token)
-        except InputError:
-            assert not allowed
-            return False
-        assert allowed
-    return constraint.has_ended(state)
-
-
 POLICIES = {
     "any": QuotePolicy(free="any"),
     "any, char": QuotePolicy(free="any", boundary="char"),
@@ -97,7 +80,8 @@ def test_human_answers_are_accepted_unless_they_break_a_rule(
             vocabulary, question.sources, policy, question=question.question
         )
         for reference in question.references:
-            got = accepts(constraint, vocabulary, encode(reference.text, name))
+            tokens = [*encode(reference.text, name), vocabulary.eos_ids[0]]
+            got = accepts(constraint, tokens, len(tokens))
             breach = find_breach(reference.text, question.sources, policy, question.question)
             assert got == (breach is None), (reference.text, breach)
             accepted += got

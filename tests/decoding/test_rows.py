@@ -17,7 +17,7 @@ from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.masks import mask_in_place, mask_on_device, packed
 from semqa.decoding.rows import ConstraintRows
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
-from tests.decoding.vocabularies import straddling_vocabulary
+from tests.decoding.vocabularies import straddling_vocabulary, tokens_of
 from tests.effort import effort
 
 VOCABULARY = straddling_vocabulary()
@@ -92,8 +92,7 @@ def test_a_token_that_is_not_allowed_ends_only_its_row() -> None:
     rows = ConstraintRows(VOCABULARY, slots=3)
     for slot in range(3):
         rows.admit(slot, CONSTRAINTS[0], 50)
-    bracket = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"]")
-    letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
+    bracket, letter = tokens_of(VOCABULARY, b"]a")
     room = np.empty((3, rows.width), np.int32)
     status = rows.advance_and_fill(np.arange(3), [[letter], [letter, bracket], [letter]], room)
     assert np.array_equal(room[1], ENDS)
@@ -122,7 +121,7 @@ def test_costs_are_requested_before_they_are_needed(done: bool) -> None:
     rows = ConstraintRows(VOCABULARY, slots=1, later=asked.append)
     rows.admit(0, constraint, 200)
     state, masks = constraint.start(200), np.empty((1, rows.width), np.int32)
-    letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
+    (letter,) = tokens_of(VOCABULARY, b"a")
     for step in range(200):
         if not constraint.mask(state)[letter // 32] >> letter % 32 & 1:
             break
@@ -139,8 +138,7 @@ def test_after_an_end_token() -> None:
     """Only end tokens follow an end token."""
     rows = ConstraintRows(VOCABULARY, slots=1)
     rows.admit(0, CONSTRAINTS[0], 12)
-    single = {VOCABULARY.token_bytes(token): token for token in range(VOCABULARY.size)}
-    quote = [single[bytes([byte])] for byte in b"[ 1 White ]"]
+    quote = tokens_of(VOCABULARY, b"[ 1 White ]")
     assert rows.advance(np.array([0]), [quote + [VOCABULARY.eos_ids[0]] * 9]).tolist() == [-1]
     masks = np.empty((1, rows.width), np.int32)
     rows.fill(np.array([0]), masks)

@@ -16,7 +16,7 @@ import pytest
 from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
-from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_threads_share_a_constraint(policy: QuotePolicy) -> None:
 def test_a_pickled_constraint_works_in_another_process() -> None:
     constraint = constraint_of(QuotePolicy())
     state = constraint.start()
-    for token in _tokens(b"[ 1 White"):
+    for token in tokens_of(straddling_vocabulary(), b"[ 1 White"):
         state = constraint.advance(state, token)
     program = (
         "import pickle, sys\n"
@@ -79,19 +79,13 @@ def test_a_pickled_constraint_works_in_another_process() -> None:
     assert pickle.loads(made.stdout) == constraint.allowed(state).tolist()
 
 
-def _tokens(text: bytes) -> list[int]:
-    vocabulary = straddling_vocabulary()
-    single = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
-    return [single[bytes([byte])] for byte in text]
-
-
 class TestForeignStates:
     """A state contains positions in the text of its constraint, which are invalid in another."""
 
     def states(self) -> tuple[CopyConstraint, CopyConstraint, Any]:
         long = CopyConstraint(straddling_vocabulary(), [Source("word " * 50_000)])
         state = long.start()
-        for token in _tokens(b"[ 1 word word"):
+        for token in tokens_of(straddling_vocabulary(), b"[ 1 word word"):
             state = long.advance(state, token)
         return long, constraint_of(QuotePolicy()), state
 
@@ -173,7 +167,7 @@ def test_the_cache_of_views_is_bounded() -> None:
     bytes_kept = 0
     for word in words[:40]:
         state = constraint.start(100)
-        for token in _tokens(f"[ 1 {word} ]".encode()):
+        for token in tokens_of(straddling_vocabulary(), f"[ 1 {word} ]".encode()):
             state = constraint.advance(state, token)
         views = constraint._views.values()
         bytes_kept = sum(array.nbytes for view in views for array in view.arrays.values())

@@ -11,17 +11,14 @@ import torch
 from semqa import InputError, QuotedAnswer, Source
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, find_breach
 from semqa.decoding.transformers import CopyConstraintLogitsProcessor
+from tests.decoding.vocabularies import tokens_of
+from tests.engines.transformers.tiny_engine import BRIDGE, RAIN
 from tests.models import FAMILIES, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BUDGET = 32
-BRIDGE = (
-    Source("The bridge was opened in 1932 by the mayor.", title="Old bridge"),
-    Source("Ann built it, in the rain. 日本 café"),
-)
-RAIN = (Source("Bob crossed it first, in the rain."),)
 BATCH = (("Who built it?", BRIDGE), ("When was the bridge opened, and by whom?", RAIN))
 SEARCHES: dict[str, dict[str, Any]] = {
     "greedy": {},
@@ -253,9 +250,7 @@ def test_a_finished_row_stays_finished_with_any_padding() -> None:
     step = processor(CopyConstraint(vocabulary, RAIN, QuotePolicy(free="any")))
     scores = torch.zeros(2, vocabulary.size)
     first, second = [5, 6, 7], [5, 6, 7]
-    by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
-    quote = [by_bytes[bytes([byte])] for byte in b"[ 1 Bob ]"]
-    for padding in (*quote, 1, 0, 1, 300):
+    for padding in (*tokens_of(vocabulary, b"[ 1 Bob ]"), 1, 0, 1, 300):
         masked = step(torch.tensor([first, second]), scores)
         assert masked[1].isfinite().sum() > 1
         first, second = [*first, padding], [*second, 40]

@@ -36,6 +36,12 @@ def straddling_vocabulary() -> Vocabulary:
     )
 
 
+def tokens_of(vocabulary: Vocabulary, text: bytes) -> list[int]:
+    """Return a text in tokens of one byte each."""
+    single = {vocabulary.token_bytes(token): token for token in range(vocabulary.size)}
+    return [single[bytes([byte])] for byte in text]
+
+
 def poor_vocabulary() -> Vocabulary:
     """Return a vocabulary of WordPiece-like pieces without most bytes: 33 ids."""
     words = b"[ ] 1 2 3 . , a the white christmas in by was bing crosby 19 43 sung ".split()

@@ -19,7 +19,7 @@ from semqa import Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.vllm import to_extra_args
 from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
-from tests.decoding.vocabularies import straddling_vocabulary
+from tests.decoding.vocabularies import straddling_vocabulary, tokens_of
 
 VOCABULARY = straddling_vocabulary()
 SOURCES = [[Source("White Christmas, 1943.", "a")], [Source("sun sun and sun"), Source("s é 日本")]]
@@ -147,7 +147,7 @@ def _join(
 
 def test_tokens_of_the_first_runner_that_the_constraint_refuses() -> None:
     runner = FirstRunner(VOCABULARY, 4, MOST_TOKENS)
-    bad, good = [_token(b"]")], [_token(b"a")]
+    bad, good = ([token] for token in tokens_of(VOCABULARY, b"]a"))
     added: list[Any] = [
         (0, params(0), [5], bad),
         (1, params(0), [5], good),
@@ -181,10 +181,6 @@ def test_other_processors_may_leave_nothing() -> None:
     runner.apply(logits)
     check_row(logits[0], [END])
     check_row(logits[1], Wanted(1, 1, 30).allowed())
-
-
-def _token(data: bytes) -> int:
-    return next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == data)
 
 
 class Requests:
