@@ -27,7 +27,7 @@ from tests.engines.openai.test_capabilities import FakeHosted, FakeLlama
 from tests.engines.streaming import streamed
 
 FERRY = "The ferry to Oban leaves at noon from pier 4."
-WEATHER = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(20))
+WEATHER = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(10))
 LONG = Source(f"# Port\n\n## *Weather*\n\n{WEATHER}\n\n{FERRY}\n\n{WEATHER}", "Harbour log")
 REQUEST = Request("When does the ferry to Oban leave?", [SOURCES[1], LONG])
 CONTEXT = 1_200
