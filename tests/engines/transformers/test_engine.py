@@ -17,7 +17,7 @@ from semqa.engines import Request
 from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.prompting import PromptBuilder, Template
 from tests.engines.streaming import streamed
-from tests.engines.transformers.tiny_engine import BRIDGE, RAIN, REQUESTS, engine
+from tests.engines.transformers.tiny_engine import BRIDGE, RAIN, REQUESTS, engine, passes_of
 from tests.models import FAMILIES, tiny
 
 if TYPE_CHECKING:
@@ -95,24 +95,16 @@ def test_samples_follow_the_probabilities() -> None:
 
 def test_a_closed_stream_stops_the_model() -> None:
     made = engine("gpt2", max_new_tokens=200, free="any", decoding="tokens")
-    calls = 0
-
-    def count(*_: object) -> None:
-        nonlocal calls
-        calls += 1
 
     def at_work() -> list[str]:
         return [thread.name for thread in threading.enumerate() if thread.name == "semqa-stream"]
 
-    hook = tiny("gpt2").model.register_forward_hook(count)
-    try:
+    with passes_of(tiny("gpt2").model) as passes:
         stream = made.stream(*REQUESTS[2])
         assert next(stream)
         assert at_work() == ["semqa-stream"]
         stream.close()
-    finally:
-        hook.remove()
-    assert calls < 100
+    assert len(passes) < 100
     assert not at_work()
     assert made.answer(*REQUESTS[2]).verified
 
@@ -129,16 +121,11 @@ def test_a_waiting_stream_can_be_cancelled() -> None:
 
 def test_an_error_in_a_stream_is_raised_in_the_reader() -> None:
     made = engine("gpt2")
-
-    def fail(*_: object) -> None:
-        raise RuntimeError("out of memory")
-
-    hook = tiny("gpt2").model.register_forward_pre_hook(fail)
-    try:
-        with pytest.raises(RuntimeError, match="out of memory"):
-            list(made.stream(*REQUESTS[0]))
-    finally:
-        hook.remove()
+    with (
+        passes_of(tiny("gpt2").model, fatal=1),
+        pytest.raises(RuntimeError, match="out of memory"),
+    ):
+        list(made.stream(*REQUESTS[0]))
 
 
 def test_threads_take_turns() -> None:

@@ -9,7 +9,7 @@ import pytest
 from semqa import InputError, Source
 from semqa.engines import Request
 from semqa.prompting import PromptBuilder
-from tests.engines.transformers.tiny_engine import RAIN, REQUESTS, engine
+from tests.engines.transformers.tiny_engine import RAIN, REQUESTS, engine, passes_of
 from tests.models import tiny
 
 if TYPE_CHECKING:
@@ -50,14 +50,12 @@ def test_a_budget_too_small_for_one_request_raises_before_any_answer() -> None:
     made = engine("gpt2", max_new_tokens=12, batch_size=1)
     assert made.answer(*REQUESTS[2]).quotes
     long = Request("Who?", (Source("Rainandthunderstorms."),))
-    calls: list[object] = []
-    hook = tiny("gpt2").model.register_forward_pre_hook(lambda *_: calls.append(0))
-    try:
-        with pytest.raises(InputError, match=r"^max_new_tokens must be at least \d+ for these"):
-            made.answer_batch([REQUESTS[2], long])
-    finally:
-        hook.remove()
-    assert not calls
+    with (
+        passes_of(tiny("gpt2").model) as passes,
+        pytest.raises(InputError, match=r"^max_new_tokens must be at least \d+ for these"),
+    ):
+        made.answer_batch([REQUESTS[2], long])
+    assert not passes
 
 
 def test_a_forced_token_counts_towards_the_budget() -> None:

@@ -6,27 +6,36 @@ from typing import Any
 
 import pytest
 
-from semqa import InputError, Source
+from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request
+from semqa.engines.base import Generation
 from semqa.engines.model.excerpts import Excerpts
 from semqa.engines.model.spans import SpanWriter
 from semqa.engines.transformers import TransformersOptions
 from semqa.quotes import ABSTENTION
-from tests.engines.transformers.tiny_engine import BRIDGE, engine
+from tests.engines.transformers.tiny_engine import BRIDGE, engine, passes_of
 from tests.models import tiny
 
 QUESTION = "When was the bridge opened?"
 SOURCES = (*BRIDGE, Source("After the flood a new bridge was opened in 1954.", "New bridge"))
 
 
-@pytest.mark.parametrize("family", ["gpt2", "llama-chat", "llama-sentencepiece"])
-def test_relevant_spans_are_quoted_once_and_the_answer_ends(family: str) -> None:
-    made = engine(family, quote_bias=0.0, max_new_tokens=256)
-    (generation,) = made.generate([Request(QUESTION, SOURCES)])
-    answer = generation.read(SOURCES)
+def written(
+    request: Request, family: str = "gpt2", **settings: Any
+) -> tuple[Generation, QuotedAnswer]:
+    """Answer a request; the answer is finished, verified and breaks no rule."""
+    made = engine(family, **({"quote_bias": 0.0, "max_new_tokens": 256} | settings))
+    (generation,) = made.generate([request])
+    answer = generation.read(request.sources)
     assert generation.finished
     assert generation.breach is None
     assert answer.verified
+    return generation, answer
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama-chat", "llama-sentencepiece"])
+def test_relevant_spans_are_quoted_once_and_the_answer_ends(family: str) -> None:
+    _, answer = written(Request(QUESTION, SOURCES), family)
     assert [quote.source for quote in answer.quotes] == [1, 3]
     assert "1932" in answer.quotes[0].text
     assert "1954" in answer.quotes[-1].text
@@ -37,19 +46,10 @@ def test_irrelevant_sources_are_not_quoted() -> None:
     assert made.answer("Who invented the telephone?", SOURCES).marked == ABSTENTION
 
 
-@pytest.mark.parametrize(
-    ("settings", "rule"),
-    [
-        ({"quote_from": (3,)}, lambda answer: {q.source for q in answer.quotes} == {3}),
-        ({"max_new_tokens": 24}, lambda _: True),
-    ],
-)
-def test_the_constraint_always_applies(settings: dict[str, Any], rule: Any) -> None:
-    made = engine("gpt2", **({"quote_bias": 0.0, "max_new_tokens": 256} | settings))
-    (generation,) = made.generate([Request(QUESTION, SOURCES)])
-    assert generation.finished
-    assert generation.breach is None
-    assert rule(generation.read(SOURCES))
+def test_the_constraint_always_applies() -> None:
+    _, answer = written(Request(QUESTION, SOURCES), quote_from=(3,))
+    assert {quote.source for quote in answer.quotes} == {3}
+    written(Request(QUESTION, SOURCES), max_new_tokens=24)
 
 
 RULES = Source(
@@ -96,11 +96,7 @@ RULES = Source(
     ],
 )
 def test_lists_and_tables_of_documents_stay_whole(question: str, expected: str) -> None:
-    made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
-    (generation,) = made.generate([Request(question, [RULES])])
-    assert generation.finished
-    assert generation.breach is None
-    assert generation.text == expected
+    assert written(Request(question, [RULES]))[0].text == expected
 
 
 def test_an_answer_from_documents_keeps_to_the_policy_and_the_budget() -> None:
@@ -108,17 +104,12 @@ def test_an_answer_from_documents_keeps_to_the_policy_and_the_budget() -> None:
     other = Source(
         "# Cars\n\nAfter a puncture, call 112 and wait in the car.\n\nCars are red.", "Cars"
     )
-    for settings in ({"quote_from": (2,)}, {"max_new_tokens": 90}, {"max_new_tokens": 12}):
-        options: dict[str, Any] = {"quote_bias": 0.0, "max_new_tokens": 256, **settings}
-        (generation,) = engine("gpt2", **options).generate([Request(question, [RULES, other])])
-        answer = generation.read([RULES, other])
-        assert generation.finished
-        assert generation.breach is None
-        assert answer.verified
-        if "quote_from" in settings:
-            assert "call 112" in answer.plain
-        if settings == {"max_new_tokens": 90}:  # whole lines rather than the beginning of all
-            assert {quote.text[-1] for quote in answer.quotes} == {"."}
+    request = Request(question, [RULES, other])
+    assert "call 112" in written(request, quote_from=(2,))[1].plain
+    _, answer = written(request, max_new_tokens=90)
+    # Whole lines rather than the beginning of all.
+    assert {quote.text[-1] for quote in answer.quotes} == {"."}
+    written(request, max_new_tokens=12)
 
 
 def test_the_models_preference_decides_between_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,28 +139,16 @@ def test_a_document_longer_than_the_context_is_read_in_excerpts() -> None:
     question = "How much is the e-bike for a week?"
     filler = "\n\n".join(f"The weather on day {day} was fine. " * 9 for day in range(20))
     long = Source(f"{filler}\n\n{RULES.text}\n\n{filler}", "Bike hire")
-    made = engine("gpt2", quote_bias=0.0, max_new_tokens=256, context=2_000)
-    (generation,) = made.generate([Request(question, [long])])
+    generation, answer = written(Request(question, [long]), context=2_000)
     assert "| E-bike | €35 | €160 |" in generation.prompt.text
-    assert generation.read([long]).quotes[-1].text == "E-bike | €35 | €160"
-    with pytest.raises(InputError, match="at most"):
-        made.prompt(question * 200, [RULES])
+    assert answer.quotes[-1].text == "E-bike | €35 | €160"
 
 
 def test_tokens_already_read_are_not_read_again() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
-    passes = 0
-
-    def count(*_: object) -> None:
-        nonlocal passes
-        passes += 1
-
-    hook = tiny("gpt2").model.register_forward_hook(count)
-    try:
+    with passes_of(tiny("gpt2").model) as passes:
         (generation,) = made.generate([Request(QUESTION, SOURCES)])
-    finally:
-        hook.remove()
-    assert passes < 0.42 * (generation.new_tokens or 0)
+    assert len(passes) < 0.42 * (generation.new_tokens or 0)
 
 
 def test_tokens_are_chosen_if_spans_cannot_be() -> None:
@@ -191,19 +170,8 @@ def test_a_failed_answer_does_not_affect_the_next() -> None:
     made = engine("gpt2", quote_bias=0.0, max_new_tokens=256)
     expected = made.answer(QUESTION, SOURCES)
     for fatal in (1, 2, 3):
-        passes = 0
-
-        def fail(*_: object, fatal: int = fatal) -> None:
-            nonlocal passes
-            passes += 1
-            if passes == fatal:
-                raise RuntimeError("out of memory")
-
         # Layers before this one have read their tokens by then.
-        hook = tiny("gpt2").model.transformer.h[-1].register_forward_pre_hook(fail)
-        try:
-            with pytest.raises(RuntimeError):
-                made.answer("Who opened the bridge?", SOURCES)
-        finally:
-            hook.remove()
+        last = tiny("gpt2").model.transformer.h[-1]
+        with passes_of(last, fatal), pytest.raises(RuntimeError):
+            made.answer("Who opened the bridge?", SOURCES)
         assert made.answer(QUESTION, SOURCES) == expected

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from semqa import Source
 from semqa.engines import Request
@@ -10,6 +11,9 @@ from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder
 from tests.models import tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BRIDGE = (
     Source("The bridge was opened in 1932 by the mayor.", title="Old bridge"),
@@ -33,3 +37,20 @@ def engine(
         TransformersOptions(**options),
         prompts=prompts or PromptBuilder("zero-shot"),  # exemplars would make it slow
     )
+
+
+@contextmanager
+def passes_of(module: Any, fatal: int = 0) -> Iterator[list[None]]:
+    """List the forward passes of a module while the block runs; the one numbered `fatal` fails."""
+    passes: list[None] = []
+
+    def count(*_: object) -> None:
+        passes.append(None)
+        if len(passes) == fatal:
+            raise RuntimeError("out of memory")
+
+    hook = module.register_forward_pre_hook(count)
+    try:
+        yield passes
+    finally:
+        hook.remove()
