@@ -70,18 +70,16 @@ def engine(encoder: str = "none") -> ExtractiveEngine:
     return ExtractiveEngine(encoder=encoder)
 
 
-def quotes(question: str, *texts: str, encoder: str = "none") -> list[str]:
+def attempt(question: str, *texts: str, encoder: str = "none") -> QuotedAnswer:
     answer = engine(encoder).attempt(question, [Source(text) for text in texts])
     assert answer is not None
+    return answer
+
+
+def quotes(question: str, *texts: str, encoder: str = "none") -> list[str]:
+    answer = attempt(question, *texts, encoder=encoder)
     assert answer.verified
     return [quote.text for quote in answer.quotes]
-
-
-def plain(question: str, text: str) -> str:
-    answer = engine("none").attempt(question, [Source(text)])
-    assert answer is not None
-    assert answer.verified
-    return answer.plain
 
 
 def test_a_list_is_quoted_whole_and_with_its_lead_in() -> None:
@@ -228,7 +226,7 @@ def test_what_is_quoted(question: str, text: str, expected: list[str]) -> None:
     ],
 )
 def test_marks_of_the_source_are_no_part_of_quotes(question: str, text: str, expected: str) -> None:
-    assert plain(question, f"# Fees\n\n{text}\n\nPay early.") == expected
+    assert attempt(question, f"# Fees\n\n{text}\n\nPay early.").plain == expected
 
 
 def test_text_that_is_struck_through_answers_nothing() -> None:
@@ -675,8 +673,7 @@ def test_headings_of_several_sections_do_not_say_which_steps_are_meant() -> None
 
 def test_until_when_may_be_answered_by_a_duration() -> None:
     text = f"{CONTRACT}\n## 6. Undo\n\nTo take back a change, run undo.\n\nIt works for 30 days.\n"
-    answer = engine().attempt("How do I take back a change, and until when?", [Source(text)])
-    assert answer is not None
+    answer = attempt("How do I take back a change, and until when?", text)
     assert not answer.unanswered
     assert "for 30 days" in answer.plain
 
@@ -899,10 +896,7 @@ def test_it_in_a_part_is_what_the_part_before_is_about(last: str) -> None:
 
 
 def test_an_unanswered_part_is_reported() -> None:
-    answer = engine().attempt(
-        "What does the hall cost an hour, and who invented the telephone?", [Source(CONTRACT)]
-    )
-    assert answer is not None
+    answer = attempt("What does the hall cost an hour, and who invented the telephone?", CONTRACT)
     assert answer.unanswered == ("who invented the telephone",)
     assert any("£45 an hour" in quote.text for quote in answer.quotes)
     assert (
@@ -949,8 +943,7 @@ The pump may hum.
 def test_a_part_that_is_hardly_understood_alone_is_not_said_to_be_missing(
     question: str, text: str, expected: str
 ) -> None:
-    answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
-    assert answer is not None
+    answer = attempt(question, text, encoder=TUNED_ENCODER)
     assert not answer.unanswered
     assert any(expected in quote.text for quote in answer.quotes)
 
@@ -974,8 +967,7 @@ def test_names_that_are_in_none_of_the_documents_are_reported(
         "A call to Ghana costs £2 a minute.\n\nCalls to the British Defence Forces cost £3.\n\n"
         "Home Fibre 150 has a speed of 76 Mbps."
     )
-    answer = engine().attempt(question, [Source(text)])
-    assert answer is not None
+    answer = attempt(question, text)
     assert answer.unanswered == missing
 
 
@@ -1198,8 +1190,7 @@ def test_titles_are_rated_if_nothing_else_is_quoted() -> None:
 @pytest.mark.parametrize("question", ["Are dogs allowed?", "Is the hall open on Sunday?"])
 def test_a_sentence_that_says_yes_has_a_tick(question: str) -> None:
     text = "# Hall rules\n\nDogs are allowed.\n\nThe hall is open on Sunday.\n\n- Bring glasses.\n"
-    answer = engine(TUNED_ENCODER).attempt(question, [Source(text)])
-    assert answer is not None
+    answer = attempt(question, text, encoder=TUNED_ENCODER)
     assert has_tick(answer)
 
 
@@ -1207,8 +1198,7 @@ def test_a_list_of_short_items_has_a_tick() -> None:
     items = ("a torch", "boots", "a hat", "sun cream", "a mug", "a sleeping bag")
     bullets = "\n- ".join(("What to bring:\n", *items))
     text = f"# Camp\n\n{bullets}\n\n## Fees\n\nIt costs £40.\n"
-    answer = engine(TUNED_ENCODER).attempt("What should I bring?", [Source(text)])
-    assert answer is not None
+    answer = attempt("What should I bring?", text, encoder=TUNED_ENCODER)
     assert {*items} <= {quote.text for quote in answer.quotes}
     assert has_tick(answer)
 
@@ -1275,7 +1265,7 @@ def test_dashes_alone_are_no_content() -> None:
 
 def test_the_words_around_a_letter_are_no_part_of_what_it_says() -> None:
     text = "Dear Dana,\nhere are our prices:\n\n- Tiles: £3,900\n- Slate: £4,850"
-    assert plain("What are the prices?", text).startswith("here are our prices:")
+    assert attempt("What are the prices?", text).plain.startswith("here are our prices:")
     text = (
         "From: Dana Ruiz\nTo: Lee Park\nSubject: Roof repair\n\nHi Lee,\n\n"
         "We'd like to go ahead with the second option, the slate one at £4,850, not the tiles. Could "
@@ -1354,7 +1344,7 @@ def test_trees_equal_the_reference(question: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("encoder", "least"), [("none", 0.34), ("auto", 0.42)])
+@pytest.mark.parametrize(("encoder", "least"), [("none", 0.38), ("auto", 0.6)])
 def test_quality_on_held_out_documents(encoder: str, least: float) -> None:
     asked = QuestionSet.read(HELD / "questions.jsonl")
     keys = dict.fromkeys((question.id for question in asked.questions), "")
