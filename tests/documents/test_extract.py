@@ -1621,16 +1621,6 @@ def test_contents_with_dot_leaders_are_left_out() -> None:
     assert not any(line in found for line in contents)
 
 
-def test_tables_below_each_other_stay_apart() -> None:
-    def table(top: int, head: str, value: str) -> list[str]:
-        rules = grid([70, 170, 270], [top - 40, top - 20, top])
-        return [rules, *placed([("Year", head), ("2024", value)], count(top - 14, -20))]
-
-    found = drawn_pdf(*table(700, "Profit", "12"), *table(640, "Loss", "9"))
-    assert "| Year | Profit |" in found
-    assert "| Year | Loss |" in found
-
-
 def test_a_label_of_several_rows_of_a_word_table_keeps_them() -> None:
     cells = ["Landlord", "Details", "", "", "Name", "Ann", "", "Town", "Ryde", "", "Phone", "0123"]
     found = "\n".join(word_table(3, cells, (0, 0, 3, 0), (0, 1, 0, 2)))
