@@ -44,17 +44,6 @@ def qids(prompt: Prompt) -> list[str]:
     return [exemplar.qid for exemplar in prompt.exemplars]
 
 
-def test_the_most_similar_exemplar_is_next_to_the_question() -> None:
-    prompt = PromptBuilder(TEMPLATE, Listed([1, 1, 1]), shots=3).build("Who?", SOURCES)
-    assert qids(prompt) == ["q2", "q1", "q0"]
-    places = [prompt.text.index(f"question {k}?") for k in (2, 1, 0)]
-    assert places == sorted(places)
-    turns = [m.content.splitlines()[-1] for m in prompt.messages if m.role == "user"]
-    assert turns == [
-        f"Question: {q}" for q in ("question 2?", "question 1?", "question 0?", "Who?")
-    ]
-
-
 @given(lengths=st.lists(st.integers(1, 30), max_size=6), slack=st.integers(0, 250))
 def test_as_many_as_fit_and_the_least_similar_go_first(lengths: list[int], slack: int) -> None:
     builder = PromptBuilder(TEMPLATE, Listed(lengths), shots=len(lengths))
