@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Semaphore
 from typing import Any
 
 from sqlalchemy import (
@@ -92,7 +93,10 @@ VERSION = 1
 schema = Table("semqa_schema", metadata, Column("version", Integer, primary_key=True))
 
 _WAIT_SECONDS = 30.0
-"""How long an SQLite connection waits for a lock."""
+"""How long a write waits for others, and an SQLite connection for a lock."""
+
+_POOLED, _CONNECTIONS = 8, 32
+"""Number of connections kept open, and their maximum number."""
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _LOCK = 0x73656D7161
@@ -112,6 +116,8 @@ class Database:
         )
         self.name = self._url.render_as_string(hide_password=True)
         self._sqlite = self._url.drivername == "sqlite"
+        # SQLite has one writer at a time, and no queue: with many of them, one may wait for ever.
+        self._writers = Semaphore(1 if self._sqlite else _CONNECTIONS)
         self._engine = self._sqlite_engine() if self._sqlite else self._postgresql_engine()
 
     @contextmanager
@@ -127,8 +133,13 @@ class Database:
         When the block ends, its changes are committed and on disk.
         """
         engine = self._engine.execution_options(semqa_writes=True)
-        with self._translating_errors(), engine.begin() as connection:
-            yield connection
+        if not self._writers.acquire(timeout=_WAIT_SECONDS):
+            raise UnavailableError(f"The database {self.name} is busy. Try again.")
+        try:
+            with self._translating_errors(), engine.begin() as connection:
+                yield connection
+        finally:
+            self._writers.release()
 
     def migrate(self) -> None:
         """Create missing tables of the store, and check the schema version."""
@@ -190,8 +201,8 @@ class Database:
         engine = create_engine(
             self._url,
             poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=24,
+            pool_size=_POOLED,
+            max_overflow=_CONNECTIONS - _POOLED,
             connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
             hide_parameters=True,
         )
@@ -219,8 +230,8 @@ class Database:
         require("psycopg", extra="serve", purpose=f"the database {self.name}")
         return create_engine(
             self._url,
-            pool_size=8,
-            max_overflow=24,
+            pool_size=_POOLED,
+            max_overflow=_CONNECTIONS - _POOLED,
             pool_pre_ping=True,
             connect_args={"connect_timeout": 10},
             hide_parameters=True,

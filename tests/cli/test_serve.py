@@ -101,9 +101,9 @@ def test_serve_needs_no_settings_and_ctrl_c_finishes_open_streams(tmp_path: Path
         assert told, others
         assert told[2] == f"{home}/semqa"
         url = told[1]
-        reply = httpx.post(f"{url}/v1/answers", json=ASKED)
+        reply = httpx.post(f"{url}/v1/answers", json=ASKED, timeout=60)
         assert reply.json()["answer"] == "[ 1 It was opened in 1932. ]"
-        httpx.get(f"{url}/nowhere/secret?key=secret")
+        httpx.get(f"{url}/nowhere/secret?key=secret", timeout=60)
         ended: list[bool] = []
 
         def ask() -> None:
@@ -141,7 +141,7 @@ def test_workers_share_settings_and_data_and_one_that_is_killed_is_replaced(
     }
     flags = ("--port", "0", "--workers", "2", "--data", tmp_path / "here")
     with serve(*flags, **env) as served:
-        assert httpx.post(f"{served.url}/v1/answers", json=ASKED).status_code == 401
+        assert httpx.post(f"{served.url}/v1/answers", json=ASKED, timeout=60).status_code == 401
         ask = partial(
             httpx.request, headers={"Authorization": "Bearer from-environment-02"}, timeout=240
         )

@@ -235,14 +235,14 @@ def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:
         link = urlsplit(annotation["url_citation"]["url"])
         assert f"{link.scheme}://{link.netloc}" == url
         assert (
-            httpx.get(annotation["url_citation"]["url"])
+            httpx.get(annotation["url_citation"]["url"], timeout=60)
             .headers["content-type"]
             .startswith("text/html")
         )
         named = parse_qs(link.query)
         path = f"{url}/v1/collections/{named['collection'][0]}/documents/{named['document'][0]}"
         start, end = map(int, link.fragment.removeprefix("char=").split(","))
-        assert annotation["quote"] in httpx.get(path).json()["text"][start:end]
+        assert annotation["quote"] in httpx.get(path, timeout=60).json()["text"][start:end]
 
 
 def test_open_webui_gets_the_text_of_quotes() -> None:
@@ -291,7 +291,10 @@ def test_only_a_trusted_proxy_sets_the_client_address() -> None:
     def statuses(url: str) -> list[int]:
         return [
             httpx.post(
-                f"{url}/v1/answers", json=asked, headers={"x-forwarded-for": f"10.0.0.{n}"}
+                f"{url}/v1/answers",
+                json=asked,
+                headers={"x-forwarded-for": f"10.0.0.{n}"},
+                timeout=60,
             ).status_code
             for n in range(3)
         ]

@@ -281,7 +281,7 @@ def test_a_stopped_answer_is_stored_in_part() -> None:
         "stream": True,
     }
     with serving(slow, store=store) as url:
-        with httpx.stream("POST", f"{url}/v1/answers", json=body) as reply:
+        with httpx.stream("POST", f"{url}/v1/answers", json=body, timeout=60) as reply:
             for line in reply.iter_lines():
                 if '"more "' in line:
                     break

@@ -73,7 +73,7 @@ def test_a_disconnect_cancels_the_work(path: str, stream: bool) -> None:
                 assert connection.recv(100)
         assert slow.stopped.acquire(timeout=10)
         assert eventually(lambda: nothing_left(url))
-        text = httpx.get(f"{url}/metrics").text
+        text = httpx.get(f"{url}/metrics", timeout=60).text
         assert 'semqa_answers_total{engine="slow:x",outcome="left"} 1.0' in text
 
 
@@ -132,7 +132,7 @@ def test_a_slow_body_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_stopping_finishes_open_answers() -> None:
     steady = Scripted([f"{n} " for n in range(40)], delay=0.02)
-    with serving(steady) as url, httpx.Client() as http:
+    with serving(steady) as url, httpx.Client(timeout=60) as http:
         with http.stream("POST", f"{url}/v1/answers", json={**ASKED, "stream": True}) as reply:
             lines = reply.iter_lines()
             next(lines)
@@ -155,6 +155,6 @@ def test_stopping_does_not_wait_for_ever() -> None:
 def test_a_silent_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "PING", 0.05)
     with serving(Scripted(["a"], delay=0.5)) as url:
-        text = httpx.post(f"{url}/v1/answers", json={**ASKED, "stream": True}).text
+        text = httpx.post(f"{url}/v1/answers", json={**ASKED, "stream": True}, timeout=60).text
         assert ": still there\n\n" in text
         assert "event: done" in text

@@ -142,8 +142,8 @@ def test_large_requests_are_refused() -> None:
             yield b" " * 500
 
     with serving(Written("a"), max_body=1000) as url:
-        assert httpx.post(f"{url}/v1/answers", content=b"x" * 1001).status_code == 413
-        reply = httpx.post(f"{url}/v1/answers", content=endless())
+        assert httpx.post(f"{url}/v1/answers", content=b"x" * 1001, timeout=60).status_code == 413
+        reply = httpx.post(f"{url}/v1/answers", content=endless(), timeout=60)
         assert reply.status_code == 413
         assert "1,000 bytes" in reply.json()["error"]["message"]
 
@@ -169,7 +169,10 @@ def test_questions_and_sources_are_bounded() -> None:
 
 def test_too_many_answers_are_refused() -> None:
     slow = Scripted(["a"] * 50, delay=0.02)
-    with serving(slow, answers_at_once=1, answers_waiting=1) as url, httpx.Client() as http:
+    with (
+        serving(slow, answers_at_once=1, answers_waiting=1) as url,
+        httpx.Client(timeout=60) as http,
+    ):
         body = {**ASKED, "stream": True}
         with (
             http.stream("POST", f"{url}/v1/answers", json=body) as one,

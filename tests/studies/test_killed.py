@@ -17,7 +17,9 @@ from tests.studies.made import OUTPUTS, make_study, serving, write_lines
 def rate(link: str, acknowledged: list[tuple[str, int]], stop: threading.Event) -> None:
     """Answer items until the server is gone, and record the acknowledged answers."""
     base, _, token = link.partition("#")
-    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+    with httpx.Client(
+        base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    ) as client:
         try:
             while not stop.is_set() and "end" not in (task := client.get("/v1/next").json()):
                 body = {"stage": 0, "values": {"interpretable": False}, "seconds": 1}

@@ -65,7 +65,9 @@ def test_acknowledged_answers_survive_a_kill(url: str, tmp_path: Path) -> None:
     given: list[dict[str, Any]] = []
     process = start(SERVER, url, str(tmp_path))
     assert process.stdout is not None
-    with httpx.Client(base_url=f"http://127.0.0.1:{int(process.stdout.readline())}") as client:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{int(process.stdout.readline())}", timeout=60
+    ) as client:
         talk = client.post("/v1/conversations").json()["id"]
         killer = threading.Timer(0.1, os.kill, (process.pid, signal.SIGKILL))
         try:

@@ -42,7 +42,9 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
         ann.keyboard.press("Escape")
         ann.keyboard.press("2")
         ann.keyboard.type("Ortiz only thinks so.")
-        with ann.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
+        with ann.expect_response(
+            lambda r: r.url.endswith("/draft") and r.ok and "_types" in (r.request.post_data or "")
+        ):
             ann.keyboard.press("Enter")  # a type is missing: it gets the focus
             ann.keyboard.press("3")
         ann.context.close()
