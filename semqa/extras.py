@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import import_module, metadata
 from types import ModuleType
@@ -31,10 +30,9 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        packages = ", ".join(_requirements(extra))
         raise MissingExtraError(
-            f"{purpose} needs the extra {extra}{f' ({packages})' if packages else ''}; {error.name} "
-            f"is missing. In a clone of semqa, run: pip install '.[{extra}]'"
+            f"{purpose} needs the extra {extra}: {error.name} is not installed. In a clone of semqa, "
+            f"run: pip install '.[{extra}]'"
         ) from error
 
 
@@ -50,27 +48,3 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _requirements(extra: str) -> list[str]:
-    """Return the packages of an extra, from semqa's metadata; empty if semqa is not installed."""
-    try:
-        requirements = metadata.requires("semqa-quotes") or []
-    except metadata.PackageNotFoundError:
-        return []
-    found: set[str] = set()
-    seen: set[str] = set()
-    pending = [extra]
-    while pending:
-        name = pending.pop()
-        seen.add(name)
-        for line in requirements:
-            requirement, _, marker = line.partition(";")
-            if re.search(rf"""extra *== *["']{re.escape(name)}["']""", marker) is None:
-                continue
-            if nested := re.match(r"semqa-quotes\[([^\]]+)\]", requirement):
-                extras = nested[1].replace(" ", "").split(",")
-                pending += [each for each in extras if each not in seen]
-            else:
-                found.add(requirement.strip())
-    return sorted(found)
