@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.tables import comparison_table, print_tables, quotesum_notes, scores_table
+from semqa.cli.tables import SHOWN, comparison_table, print_tables, quotesum_notes, scores_table
 from semqa.data.files import display_name
 from semqa.data.jsonl import write_jsonl
 from semqa.data.quotesum import Question, match_predictions, read_predictions, read_quotesum
@@ -49,9 +49,7 @@ def score(
     ] = None,
     official: Annotated[
         bool,
-        typer.Option(
-            "--official", help="With --json: add the official scorer's and notebook's results."
-        ),
+        typer.Option("--official", help="Also give what the authors' scorer and notebook print."),
     ] = False,
     all_sources: Annotated[
         bool,
@@ -112,7 +110,7 @@ def score(
         write_result(json_line(record, indent=2))
     else:
         print_tables(scores_table(record), *([comparison_table(tests)] if tests else []))
-        for note in (*quotesum_notes(record), *notes):
+        for note in (*quotesum_notes(record), *_official_notes(record), *notes):
             write_result(note)
 
 
@@ -137,17 +135,30 @@ def _compare(
     return tests, notes
 
 
+def _official_notes(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the authors' notebook prints, and which scores are NaN there (`--official`)."""
+    if published := record.get("published"):
+        figures = ", ".join(
+            f"{SHOWN[metric]} {'NaN' if value is None else f'{value:.2f}'}"
+            for metric, value in published.items()
+        )
+        yield f"the authors' notebook prints: {figures}"
+    if nan := record.get("nan"):
+        yield f"NaN in the authors' scorer: {', '.join(SHOWN.get(each, each) for each in nan)}"
+
+
 def _examples(
     questions: Sequence[Question], predictions: Path, *, allow_missing: bool
 ) -> list[Example]:
     from semqa.metrics import Example
 
-    texts = match_predictions(
-        questions,
-        read_predictions(predictions),
-        allow_missing=allow_missing,
-        name=display_name(predictions),
-    )
+    given, name = read_predictions(predictions), display_name(predictions)
+    texts = match_predictions(questions, given, allow_missing=allow_missing, name=name)
+    if missing := len(questions) - len(given):
+        say(
+            f"{name}: {missing} of {len(questions)} questions have no prediction and are scored as "
+            "empty answers."
+        )
     return [
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)

@@ -71,6 +71,26 @@ def test_marks_that_are_not_read_are_told(
         assert not semqa("score", "-r", REFERENCES, "-p", good, "--json").err
 
 
+def test_missing_predictions_are_counted(
+    semqa: Command, tmp_path: Path, rows: list[dict[str, str]]
+) -> None:
+    some = write(tmp_path / "p.jsonl", rows[1:])
+    done = semqa("score", "-r", REFERENCES, "-p", some, "--allow-missing")
+    assert done.code == 0
+    assert "1 of 3 questions have no prediction and are scored as empty answers" in done.err
+
+
+def test_official_figures_are_shown(
+    semqa: Command, tmp_path: Path, rows: list[dict[str, str]]
+) -> None:
+    predictions = write(tmp_path / "p.jsonl", rows)
+    given = ("score", "-r", REFERENCES, "-p", predictions)
+    shown = semqa(*given, "--official").out
+    published = semqa(*given, "--official", "--json").json["published"]
+    assert f"SEMQA {published['semqa']:.2f}" in shown.split("the authors' notebook prints:")[1]
+    assert "notebook" not in semqa(*given).out
+
+
 def test_mistakes(
     semqa: Command, fails: Callable[..., str], tmp_path: Path, rows: list[dict[str, str]]
 ) -> None:
