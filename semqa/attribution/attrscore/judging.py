@@ -249,7 +249,7 @@ def _judged(row: Row, number: int, *, recorded: bool) -> Judged:
     if recorded and row.fields.get("too_long"):
         return Judged(example, None, too_long=True)
     if recorded and "output" not in row.fields:
-        message = "There is no output to parse, because the run used entailment."
+        message = "There is no output to parse, because no language model judged this run."
         raise InputError(message, where=row.where)
     output = row.text(column_of(row, _OUTPUT, "output"))
     return Judged(example, parse_label(output), output=output)
