@@ -301,7 +301,9 @@ def _setting_text(key: str, value: object) -> str:
             names = {"on": "constrained", "off": "unconstrained"}
             return names.get(_text(value), f"constraint {_text(value)}")
         case "limit":
-            return "all questions" if value is None else f"{value} questions"
+            if value is None:
+                return "all questions"
+            return f"{value} question" if value == 1 else f"{value} questions"
         case _:
             return f"{key.replace('_', ' ')} {_text(value)}"
 

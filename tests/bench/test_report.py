@@ -141,6 +141,26 @@ def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) 
     assert "tail-1, 2 questions" in compared.notes[-1]
 
 
+def test_a_trial_on_the_first_questions_gives_way_to_the_whole_run(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1", name="short", limit=1), tmp_path / "a-trial")
+    run(Plan(DATA, "tail-1", limit=1), tmp_path / "b-trial")
+    trial = load_runs(tmp_path)
+    assert ([each.label for each in trial.runs], trial.notes) == (["short", "tail-1"], [])
+    run(Plan(DATA, "lead-1", name="short"), tmp_path / "a")
+    mixed = load_runs(tmp_path)
+    assert [each.label for each in mixed.runs] == ["short", "tail-1, 1 question"]
+    assert "in bold" not in table(make_report(mixed), "scores").notes[0]
+    run(Plan(DATA, "tail-1"), tmp_path / "b")
+    loaded = load_runs(tmp_path)
+    assert [each.label for each in loaded.runs] == ["short", "tail-1"]
+    assert loaded.notes == [
+        "2 runs: left out because the same run over all questions is here (a-trial; b-trial)"
+    ]
+    scores = table(make_report(loaded), "scores")
+    assert any(cell.strong for row in scores.rows for cell in row)
+    assert "in bold" in scores.notes[0]
+
+
 def test_a_run_without_its_data_is_left_out(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lead-1", tmp_path / "runs")
     (tmp_path / "runs/about.json").write_text('{"data_path": "/none"}', "utf-8")

@@ -136,16 +136,20 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
             found.append(_Found(path, identity, name if isinstance(name, str) else None, where))
         except InputError as error:
             notes.append(f"left out: {error}")
-    settings_of_runs = [settings_of_identity(each.identity) for each in found]
-    labels = labels_of(settings_of_runs)
     runs: list[FinishedRun] = []
-    for each, label, settings in zip(found, labels, settings_of_runs, strict=True):
+    for each in found:
         try:
-            runs.append(_load(each, each.name or label, settings, folder))
+            runs.append(_load(each, folder))
         except InputError as error:
             notes.append(f"left out: {error}")
-            continue
-        remarks += [(runs[-1].label, note) for note in _remarks(runs[-1])]
+    trials = [run.folder for run in runs if any(_is_trial(run, other) for other in runs)]
+    remarks += [
+        (each, "left out because the same run over all questions is here") for each in trials
+    ]
+    runs = [run for run in runs if run.folder not in trials]
+    labels = labels_of([run.settings for run in runs])
+    runs = [replace(run, label=run.label or label) for run, label in zip(runs, labels, strict=True)]
+    remarks += [(run.label, note) for run in runs for note in _remarks(run)]
     if not runs:
         why = "; ".join(notes[:3]) or "Make one with: semqa bench quotesum"
         raise InputError(f"{folder} has no readable run.", hint=why)
@@ -209,7 +213,17 @@ def _find_data(
     return None
 
 
-def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) -> FinishedRun:
+def _is_trial(run: FinishedRun, other: FinishedRun) -> bool:
+    """Return whether a run with a limit is part of the same run without one."""
+    return (
+        run.identity.get("limit") is not None
+        and {**run.identity, "limit": None} == other.identity
+        and run.qids <= other.qids
+    )
+
+
+def _load(found: _Found, top: Path) -> FinishedRun:
+    """Load a run; its label is its name, or empty."""
     path = found.folder / EXAMPLES_FILE
     rows = read_records(path) if path.is_file() else {}
     if found.data is None:
@@ -231,10 +245,10 @@ def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) 
     results = found.folder / RESULTS_FILE
     return FinishedRun(
         folder=str(found.folder.relative_to(top)),
-        label=label,
+        label=found.name or "",
         kind=kind,
         identity=found.identity,
-        settings=settings,
+        settings=settings_of_identity(found.identity),
         records=records,
         scores=scores,
         report=summarise(scores, resamples=RESAMPLES, seed=SEED),

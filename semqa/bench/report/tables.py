@@ -41,8 +41,9 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
         rows = mark_best(rows, 2, [run.kind != "human" for run in runs])
     notes = [
         f"Scores from 0 to 100 with 95% percentile intervals ({RESAMPLES:,} bootstrap resamples of "
-        f"questions, seed {SEED}). The best run, human rows excluded, is in bold. "
-        "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
+        f"questions, seed {SEED}). "
+        + ("" if several else "The best run, human rows excluded, is in bold. ")
+        + "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
         "Sem-F1 (quoted) is not in the paper. It is Sem-F1 over the sources quoted in the answer "
         "or in a reference, so an answer without quotes scores 0. Sem-F1 itself also gives such an "
         "answer points for each source that some reference does not quote.",
