@@ -47,9 +47,11 @@ def list_command(as_json: AsJson = False) -> None:
         write_result(json_line({"files": entries}))
         return
     for entry in entries:
-        size = "" if entry["bytes"] is None else f"{entry['bytes']} bytes"
+        size = "" if entry["bytes"] is None else f"{entry['bytes']:,} bytes"
+        if size and entry["state"] != "cached":
+            size += " to download"
         name = f"{entry['dataset']} {entry['split']}"
-        write_result(f"{name:<16} {entry['state']:<8} {size:>15}  {entry['path']}")
+        write_result(f"{name:<16} {entry['state']:<8} {size:>25}  {entry['path']}")
 
 
 @app.command("check")

@@ -256,7 +256,7 @@ def lines_of(file: InputFile) -> Iterator[Line]:
 def decode_row(line: Line) -> Row:
     """Decode a line, which must be a JSON object."""
     text = decode_text(line.raw, line.where, line.offset)
-    return as_row(decode_json(text, line.where), line.where)
+    return as_row(decode_json(text.rstrip("\r\n"), line.where), line.where)
 
 
 def as_row(value: object, where: str) -> Row:

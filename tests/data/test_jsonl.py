@@ -69,6 +69,7 @@ def test_a_row_knows_its_line(file: Path) -> None:
         (b'\xef\xbb\xbf{"a": "\xc3"}', "r.jsonl:1: invalid UTF-8: byte 0xc3 at offset 10"),
         (b'{"a": 1}\n{"a" 2}', "r.jsonl:2: invalid JSON: Expecting ':' delimiter at column 6"),
         (b'{"a": 1', "r.jsonl:1: invalid JSON: Expecting ',' delimiter at column 8"),
+        (b'{"a": 1\r\n', "r.jsonl:1: invalid JSON: Expecting ',' delimiter at column 8"),
         (b'{"a": 1} {"b": 2}', "r.jsonl:1: invalid JSON: Extra data at column 10"),
         (b'{"a": 1}\n\xef\xbb\xbf{"a": 1}', "r.jsonl:2: invalid JSON: Unexpected UTF-8 BOM"),
         (b"[1]", "r.jsonl:1: must be an object, got an array"),

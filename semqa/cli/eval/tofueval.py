@@ -485,8 +485,9 @@ def _show(results: Mapping[str, Any]) -> None:
     for row in results["evaluators"]:
         print_tables(*_evaluator_tables(row))
         for level, found in row["runs"][0]["thresholds"].items():
-            value = "none: nothing is inconsistent" if found["value"] is None else found["value"]
-            write_result(f"threshold for a {level}: {value}")
+            value = found["value"]
+            text = "none: nothing is inconsistent" if value is None else f"{value:.4g}"
+            write_result(f"threshold for a {level}: {text}")
         for level, count in row["runs"][0]["unread"].items():
             if count:
                 write_result(f"left out: {count} replies at {level} level without a verdict")
