@@ -12,7 +12,7 @@ from semqa.errors import InputError
 from semqa.quotes import Field, FreeText, QuotedAnswer
 from semqa.quotes.render.common import quotes_in, split_at
 
-MAX_SIGNS = 4  # shown after a quoted text; if there are more, only their number is
+MAX_SIGNS = 4  # shown after a quoted text; if there are more, none is
 
 
 class Part(NamedTuple):
@@ -32,22 +32,14 @@ class Part(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """Signs to show after the text, or their number; empty if the text is only punctuation.
+        """Signs to show after the text; empty if they are too many or the text is only punctuation.
 
         Example:
             >>> Part("Ann", by=("h1", "A")).mark, Part("Ann", by=("h1", "h2", "A", "B", "C")).mark
-            ('h1 A', '2 people, 3 runs')
+            ('h1 A', '')
         """
-        if not any(character.isalnum() for character in self.text):
-            return ""
-        if len(self.by) <= MAX_SIGNS:
-            return " ".join(self.by)
-        people = sum(sign.startswith("h") for sign in self.by)
-        runs = len(self.by) - people
-        counts = ((people, "person", "people"), (runs, "run", "runs"))
-        return ", ".join(
-            f"{count} {one if count == 1 else many}" for count, one, many in counts if count
-        )
+        shown = len(self.by) <= MAX_SIGNS and any(map(str.isalnum, self.text))
+        return " ".join(self.by) if shown else ""
 
 
 class Answer(NamedTuple):
