@@ -303,16 +303,21 @@ def choose_each(
 ) -> tuple[tuple[str, ...], Callable[[str], Choice]]:
     """Return the engines, or the default one, and a function that returns the choice of an engine.
 
-    The options are for the first engine; the others get those that they accept.
+    Each engine gets the options that it accepts; the first engine must accept those that none of
+    the others accepts.
     """
     first, given = with_default(engines[0] if engines else None, given)
+    names = tuple(dict.fromkeys((first, *(engines or ())[1:])))
     lenient = replace(given, optional=frozenset(given.given()))
+    elsewhere = {name for each in names[1:] for name in accepted_options(each) or ()}
+    if "prompts" in elsewhere and "prompts" not in (accepted_options(first) or ()):
+        elsewhere |= {*PROMPT_OPTIONS}
+    strict = replace(given, optional=given.optional | (elsewhere & lenient.optional))
 
     @cache  # it may warn
     def choice(engine: str) -> Choice:
-        return choose(engine, given if engine == first else lenient)
+        return choose(engine, strict if engine == first else lenient)
 
-    names = tuple(dict.fromkeys((first, *(engines or ())[1:])))
     for each in map(choice, names):
         check_options(each.engine, each.options)
     return names, choice

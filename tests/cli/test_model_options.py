@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from semqa.cli.choice import EngineOptions, choose_each
 from semqa.errors import InputError
 from tests.cli.conftest import EXAMPLES, Invoke
 from tests.cli.fake_model import FakeModel
@@ -88,6 +89,21 @@ def test_options_from_the_environment_are_optional(invoke: Invoke) -> None:
     invoke(*ASK, "--prompt", "qsum", "--seed", "4", env=env)
     assert FakeModel.made[1].options["seed"] == 4
     assert FakeModel.made[1].prompts.template.name == "qsum"
+
+
+@pytest.mark.parametrize("engines", [("openai:m", "extractive"), ("extractive", "openai:m")])
+def test_each_of_several_engines_gets_the_options_that_it_accepts(engines: tuple[str, ...]) -> None:
+    given = {"encoder": "none", "max_words": 50, "shots": 2}
+    names, choice = choose_each(engines, EngineOptions(given))
+    assert names == engines
+    assert choice("extractive").options == {"encoder": "none", "max_words": 50}
+    prompts = choice("openai:m").prompts
+    assert prompts is not None
+    assert (prompts.shots, prompts.encoder) == (2, None)
+    with pytest.raises(InputError, match="max_words is not an option of the engine openai:m"):
+        choose_each(["openai:m", "lead-2"], EngineOptions({"max_words": 50}))
+    with pytest.raises(InputError, match="encoder needs a file of solved questions"):
+        choose_each(["openai:m", "lead-2"], EngineOptions({"encoder": "none"}))
 
 
 @pytest.mark.parametrize("broken", [False, True])
