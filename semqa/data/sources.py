@@ -214,10 +214,10 @@ class GivenAnswer(NamedTuple):
 
 
 def read_answers(path: Path | str) -> list[GivenAnswer]:
-    """Read answers with their sources.
+    """Read answers with their sources, also whole replies of a server's chat APIs.
 
-    An object has ``answer`` (or ``prediction``) and ``sources``, and optionally ``question`` and
-    ``qid`` or ``id``. Each source has ``text``, and optionally ``title``, ``url`` and ``number``.
+    An object has ``answer`` (or ``prediction``) and ``sources``, and optionally ``question`` or
+    ``understood``, and ``qid`` or ``id``. Each source has ``text``, and optionally ``title``, ``url`` and ``number``.
     Without numbers, sources are numbered in order.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
@@ -249,7 +249,7 @@ def is_record(text: str, name: str) -> bool:
         return False
     for record in (text, text.lstrip().partition("\n")[0]):
         with suppress(InputError):
-            fields = as_row(decode_json(record, name), name).fields.keys()
+            fields = _unwrapped(as_row(decode_json(record, name), name)).fields.keys()
             break
     else:
         return False
@@ -265,6 +265,7 @@ def is_record(text: str, name: str) -> bool:
 def answer_of(row: Row, number: int = 1) -> GivenAnswer:
     """Return the answer in a record; its number is its key if it has none."""
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
+    row = _unwrapped(row)
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
     sources = row.fields.get("sources")
     if not isinstance(sources, list) or len(sources) > MAX_ANSWER_SOURCES:
@@ -278,7 +279,7 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
     numbered, more = _numbered(row, sources), read_as(_Findings, row)
     return GivenAnswer(
         key,
-        row.text("question", ""),
+        row.text("understood", row.text("question", "")),
         text,
         numbered,
         more.dropped or (),
@@ -286,6 +287,13 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
         more.unanswered or (),
         more.answerable,
     )
+
+
+def _unwrapped(row: Row) -> Row:
+    """Return the record in a reply of a server's chat APIs, or the row itself."""
+    inner = row.fields.get("semqa")
+    is_reply = isinstance(inner, dict) and not row.fields.keys() & {"answer", "prediction"}
+    return as_row(inner, row.where) if is_reply else row
 
 
 _Share = Annotated[float, Interval(ge=0, le=1)]

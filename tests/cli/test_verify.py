@@ -10,6 +10,7 @@ import pytest
 
 from semqa.quotes import ABSTENTION
 from tests.cli.conftest import EXAMPLES, Command
+from tests.server.serving import APIS, asking, client
 
 ANTARCTICA = EXAMPLES / "antarctica.jsonl"
 
@@ -51,6 +52,25 @@ def test_a_record_includes_its_sources(semqa: Command, tmp_path: Path) -> None:
     part["answer"] = "[ 1 He said ]"
     lost = semqa("verify", stdin=json.dumps(part).encode())
     assert (lost.code, "appears in source 3" in lost.out) == (1, True)
+
+
+@pytest.mark.parametrize("path", APIS)
+def test_a_whole_reply_of_a_server_can_be_checked(semqa: Command, path: str) -> None:
+    source = {"text": "It was opened in 1932."}
+    with client() as server:
+        body = asking(path, "When was the bridge opened?", source["text"])
+        reply = server.post(path, json=body).text
+    checked = semqa("verify", "--json", stdin=reply.encode())
+    assert (checked.code, checked.json["verdict"]) == (0, "quoted")
+    assert checked.json["quotes"][0]["text"] == "It was opened in 1932."
+    changed = reply.replace("[ 1 It was opened in 1932. ]", "[ 1 It was opened in 1933. ]")
+    assert semqa("verify", stdin=changed.encode()).code == 1
+    # The question is part of it: its words between quotes claim nothing.
+    words = reply.replace("[ 1 It was", "The bridge: [ 1 It was")
+    assert semqa("verify", "--json", stdin=words.encode()).json["verdict"] == "quoted"
+    lines = "".join(f"{json.dumps({**json.loads(reply), 'id': name})}\n" for name in "ab")
+    shown = semqa("verify", stdin=lines.encode()).out.splitlines()
+    assert [line[:3] for line in shown] == ["a: ", "b: "]
 
 
 @pytest.mark.parametrize("numbers", [[0], [1, 1], [10**9]])
