@@ -199,6 +199,8 @@ class RequestMiddleware:
             if unexpected:
                 _log.error("unexpected error", exc_info=error, extra={"request_id": request_id})
             if status:  # too late to refuse
+                if isinstance(error, asyncio.CancelledError):  # the stream has said so
+                    return
                 raise
             refused = _RefusedError(500, INTERNAL_ERROR) if unexpected else _refusal(error)
             content = error_body(refused.status_code, refused.detail, request_id)

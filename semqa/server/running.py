@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import signal
 import socket
@@ -25,6 +26,9 @@ from semqa.server.settings import ServerSettings
 
 KEEP_ALIVE = 65
 """Keep-alive timeout in seconds; longer than that of common proxies."""
+
+CUT = 3.0
+"""Seconds after the drain time in which answers that were cut off can end their replies."""
 
 GRACE = 10.0
 """Seconds after the drain time before the process is killed."""
@@ -57,9 +61,9 @@ class Running:
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=list(settings.trusted_proxies),
             timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=max(1, round(settings.drain)),
+            timeout_graceful_shutdown=math.ceil(settings.drain + CUT),
         )
-        self._server = _Server(config, ready, settings.drain + GRACE)
+        self._server = _Server(config, ready, settings.drain)
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM, then finish open answers.
@@ -111,12 +115,10 @@ def reserve(host: str, port: int) -> socket.socket:
 class _Server(uvicorn.Server):
     """Shuts down gracefully after a signal, and does not raise the signal again."""
 
-    def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], exit_after: float
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], drain: float) -> None:
         super().__init__(config)
         self._ready = ready
-        self._exit_after = exit_after
+        self._drain = drain
         self._exit_timer: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -124,12 +126,27 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # uvicorn's own timeout logs an error, and closes the engines before the answers have ended.
+        cut = asyncio.get_running_loop().call_later(self._drain, self._cut_off)
+        await super().shutdown(sockets)
+        cut.cancel()
+
+    def _cut_off(self) -> None:
+        tasks = list(self.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _log.warning(
+                "the drain time is over; open requests are cut off", extra={"open": len(tasks)}
+            )
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         del frame
         self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
         self.should_exit = True
         if self._exit_timer is None:
-            self._exit_timer = threading.Timer(self._exit_after, _exit_process)
+            self._exit_timer = threading.Timer(self._drain + GRACE, _exit_process)
             self._exit_timer.daemon = True
             self._exit_timer.start()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -70,6 +71,21 @@ def test_a_disconnect_cancels_the_request_to_the_model() -> None:
             assert connection.recv(100)
             assert eventually(lambda: upstream.under_way == 1)
         assert eventually(lambda: nothing_left(url), seconds=5)
+
+
+def test_a_planned_stop_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    slow = endpoint.Answer("word " * 50, stall_after=2_000)
+    with model(slow) as (engine, upstream), ExitStack() as open_streams:
+        with here.serving(engine, drain=0.3) as url:
+            for path in (*APIS, "/v1/answers"):
+                body = asking(path, ASKED["question"], SOURCES[0]["text"])
+                asked = raw(path, {**body, "stream": path != "/v1/responses"})
+                open_streams.enter_context(calling(url, asked))
+            assert eventually(lambda: upstream.under_way == 5)
+            url.running.stop()
+        assert eventually(lambda: upstream.under_way == 0)
+    alarms = [record for record in caplog.records if record.levelno > logging.INFO]
+    assert [(each.levelname, vars(each)["open"]) for each in alarms] == [("WARNING", 5)]
 
 
 @pytest.mark.parametrize("path", APIS)
