@@ -19,7 +19,7 @@ from semqa.data.files import data_folder
 from semqa.errors import InputError, NotFoundError, UnavailableError
 
 if TYPE_CHECKING:
-    from semqa.retrieval.passages import CollectionInfo, Library
+    from semqa.retrieval.passages import Collection, CollectionInfo, Library
 
 app = typer.Typer(
     help="List, show, share and delete collections of documents.", no_args_is_help=True
@@ -106,6 +106,17 @@ def open_library(data: Path | None, name: str, **given: Any) -> "Library":
     return Library(where, **given)
 
 
+def find_collection(library: "Library", owner: str, name: str) -> "Collection":
+    """Return a collection; if it is missing, the error says how to see or create collections."""
+    try:
+        return library.collection(owner, name)
+    except NotFoundError as error:
+        error.hint = (
+            "Run semqa collections list to see what exists, or semqa index DIR to create one."
+        )
+        raise
+
+
 @app.command(name="list", cls=taking(OwnerOptions))
 def list_collections(
     ctx: typer.Context,
@@ -140,7 +151,7 @@ def show(
     options: OwnerOptions = ctx.obj[OwnerOptions]
     owner_id = options.owner_id(revoked=True)
     library = _library(options, name)
-    collection = library.collection(owner_id, name)
+    collection = find_collection(library, owner_id, name)
     documents = sorted(collection.documents(), key=lambda each: each.name)
     shares = library.shares(owner_id, name) if collection.access == "own" else []
     if as_json:
@@ -207,7 +218,7 @@ def delete(
     options: OwnerOptions = ctx.obj[OwnerOptions]
     owner_id = options.owner_id(revoked=True)
     library = _library(options, name)
-    collection = library.collection(owner_id, name)
+    collection = find_collection(library, owner_id, name)
     try:
         info = collection.info()
         summary = f"{name}: {size_text(info.documents, info.passages)}"

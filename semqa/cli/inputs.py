@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from semqa.cli.collections import LibraryOptions, open_library
+from semqa.cli.collections import LibraryOptions, find_collection, open_library
 from semqa.cli.options import COLLECTIONS, SourceOption, SourcesOption
 from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 from semqa.errors import InputError
@@ -93,7 +93,7 @@ class SourceOptions(LibraryOptions):
         if self.collection is not None:
             owner = self.owner_id()
             library = open_library(self.data, self.collection, reranker=self.reranker)
-            found = library.collection(owner, self.collection)
+            found = find_collection(library, owner, self.collection)
         return SourceFinder(given, self.collection, found, self.passages)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.collections import open_library
+from semqa.cli.collections import find_collection, open_library
 from semqa.cli.command import taking
 from semqa.cli.inputs import check_files
 from semqa.cli.options import AsJson, DataFolder, RayOptions
@@ -139,7 +139,7 @@ def _documents(
     if (name is None) == (not files):
         raise InputError("Name either documents or a --collection, not both.")
     if name is not None:
-        kept = open_library(data, name).collection("", name)
+        kept = find_collection(open_library(data, name), "", name)
         yield kept, {each.name: each.sha256 for each in kept.documents()}
         return
     limits = Limits(seconds=600.0)

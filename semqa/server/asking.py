@@ -40,6 +40,7 @@ async def prepare(
     *,
     sources: Sequence[AnswerSource] | None = None,
     collection: str | Sequence[str] | None = None,
+    named_by: str = "collection",
     engine: str | None = None,
     limit: int | None = None,
     **more: Any,
@@ -51,6 +52,7 @@ async def prepare(
             list must come with a collection.
         collection: names of collections to search; None for all of them, or for no search if there
             are sources.
+        named_by: the field of the request that names them.
         more: other fields of `PreparedQuestion`.
     """
     state = request.app.state
@@ -84,15 +86,19 @@ async def prepare(
         names = [collection] if isinstance(collection, str) else collection
         # A follow-up question is searched both alone and together with its context.
         queries = list(dict.fromkeys((in_context(question, history), question)))
-        sources += await run_in_threadpool(
-            retrieve,
-            state.library,
-            request.state.owner,
-            names,
-            queries,
-            limit or DEFAULT_PASSAGES,
-            page_address(request),
-        )
+        try:
+            sources += await run_in_threadpool(
+                retrieve,
+                state.library,
+                request.state.owner,
+                names,
+                queries,
+                limit or DEFAULT_PASSAGES,
+                page_address(request),
+            )
+        except NotFoundError as error:
+            error.field = named_by
+            raise
     return PreparedQuestion(question, tuple(history), sources, spec, **more)
 
 

@@ -142,6 +142,7 @@ async def prepare_conversation(
     field: str,
     *,
     collection: str | Sequence[str] | None,
+    named_by: str = "collection",
     limit: int | None,
     unread: Sequence[str],
 ) -> tuple[PreparedQuestion, Content]:
@@ -163,6 +164,7 @@ async def prepare_conversation(
         read.history,
         sources=[*read.sources, *(given or ())] if read.sources else given,
         collection=collection if collection is not None else named,
+        named_by="model" if collection is None else named_by,
         engine=body.engine if body.engine is not None else engine,
         limit=limit,
         renumber=body.renumber or (form == "numbered" and not read.sources),

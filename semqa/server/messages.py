@@ -128,6 +128,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         read.history,
         sources=sources or None,
         collection=body.collection if body.collection is not None else collection,
+        named_by="model" if body.collection is None else "collection",
         engine=body.engine if body.engine is not None else engine,
         limit=body.limit,
         max_tokens=body.token_limit(),

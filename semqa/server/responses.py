@@ -135,6 +135,7 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
         body.turns(),
         "input",
         collection=searched,
+        named_by="vector_store_ids" if body.collection is None else "collection",
         limit=limit,
         unread=[] if isinstance(body.input, str) else unread(body.input, "input"),
     )

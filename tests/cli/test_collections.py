@@ -74,8 +74,9 @@ def test_collections_of_a_key_require_the_key(
     assert run("collections", "list", "--json").json == []
     asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
     assert "1890" in run(*asked, *hers).json["plain"]
+    hint = "Run semqa collections list to see what exists, or semqa index DIR to create one."
     for command in (asked, ("collections", "delete", "My papers", "--yes")):
-        assert "Collection 'My papers' not found" in run(*command).err
+        assert f"collection 'My papers' not found. {hint}" in run(*command).err
     monkeypatch.setenv("SEMQA_INDEX_API_KEY", secret)
     assert run("index", docs, "--json").json["unchanged"] == 2
     assert run("collections", "delete", "My papers", "--yes").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -109,6 +110,34 @@ def test_owners_are_apart(client: TestClient) -> None:
     assert client.get(f"/v1/collections/notes/documents/{document}").status_code == 404
     client.headers |= as_("me")
     assert client.get(f"/v1/collections/notes/documents/{document}").status_code == 200
+
+
+def test_a_missing_collection_is_named_with_its_field(client: TestClient) -> None:
+    upload(client, ("harbour.txt", HARBOUR))
+    question = {"role": "user", "content": "When was the harbour built?"}
+    chat: dict[str, Any] = {"messages": [question], "max_tokens": 100}
+    searched = {"type": "file_search", "vector_store_ids": ["nope"]}
+    refused = {
+        "collection": [
+            client.get("/v1/collections/nope/documents"),
+            client.delete("/v1/collections/nope"),
+            client.post("/v1/answers", json={"question": "Who?", "collection": "nope"}),
+            client.post("/v1/chat/completions", json={**chat, "collection": ["nope"]}),
+        ],
+        "model": [
+            client.post("/v1/chat/completions", json={**chat, "model": "semqa/nope"}),
+            client.post("/v1/messages", json={**chat, "model": "semqa/nope"}),
+        ],
+        "vector_store_ids": [
+            client.post("/v1/responses", json={"input": [question], "tools": [searched]})
+        ],
+    }
+    for param, replies in refused.items():
+        for reply in replies:
+            assert reply.status_code == 404
+            error = reply.json()["error"]
+            # Commands of a terminal are of no use to a client.
+            assert (error["message"], error["param"]) == (f"{param} 'nope' not found.", param)
 
 
 def test_a_shared_collection_is_read_and_not_changed(client: TestClient) -> None:

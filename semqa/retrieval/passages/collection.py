@@ -271,7 +271,7 @@ class Collection:
         return self._store.cached(name, lambda: self._store.open(name))
 
     def _deleted(self) -> NotFoundError:
-        return NotFoundError(f"Collection {self.name!a} was deleted.")
+        return NotFoundError(f"{self.name!a} was deleted.", field="collection", value=self.name)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

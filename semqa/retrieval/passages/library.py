@@ -156,10 +156,7 @@ class Library:
     def _row(self, owner: str, name: str) -> dict[str, str]:
         row = self._find(owner, name)
         if row is None:
-            raise NotFoundError(
-                f"Collection {name[:80]!a} not found.",
-                hint="Run semqa collections list to see what exists, or semqa index DIR to create one.",
-            )
+            raise NotFoundError(f"{name[:80]!a} not found.", field="collection", value=name)
         return row
 
     def _own(self, owner: str, name: str) -> dict[str, str]:
