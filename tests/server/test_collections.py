@@ -112,8 +112,30 @@ def test_owners_are_apart(client: TestClient) -> None:
     assert client.get(f"/v1/collections/notes/documents/{document}").status_code == 200
 
 
+def test_the_place_of_a_quote_in_its_document_can_be_linked(client: TestClient) -> None:
+    """As docs/chat-apps.md describes it."""
+    client.post("/v1/collections", json={"name": "notes"}).raise_for_status()
+    text = b"Ferries leave at noon. " * 100 + b"\n\n" + HARBOUR
+    upload(client, ("harbour.txt", text)).raise_for_status()
+    question = "When was the harbour of Oslo built?"
+    answer = client.post("/v1/answers", json={"question": question}).json()
+    message = {"role": "user", "content": question}
+    chat = client.post("/v1/chat/completions", json={"messages": [message]}).json()
+    notes = chat["choices"][0]["message"]["annotations"]
+    linked = [(answer["sources"], each["source"], each) for each in answer["quotes"]]
+    linked += [(chat["semqa"]["sources"], each["source_index"], each) for each in notes]
+    assert len(linked) == 2
+    for sources, number, quote in linked:
+        (source,) = [each for each in sources if each["number"] == number]
+        assert quote["field"] == "body"
+        assert source["start"] > 0
+        path = f"/v1/collections/{source['collection']}/documents/{source['document_id']}"
+        whole = client.get(path).json()["text"]
+        start, end = (source["start"] + quote[side] for side in ("source_start", "source_end"))
+        assert whole[start:end] == HARBOUR.decode()
+
+
 def test_a_missing_collection_is_named_with_its_field(client: TestClient) -> None:
-    upload(client, ("harbour.txt", HARBOUR))
     question = {"role": "user", "content": "When was the harbour built?"}
     chat: dict[str, Any] = {"messages": [question], "max_tokens": 100}
     searched = {"type": "file_search", "vector_store_ids": ["nope"]}
