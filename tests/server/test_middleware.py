@@ -122,6 +122,10 @@ def test_a_page_elsewhere_cannot_post() -> None:
         assert not accepted(origin="http://evil.example")
         assert not accepted(origin="null")
         assert not accepted(**{"sec-fetch-site": "cross-site"})
+        # The reply to a GET has no header that lets a browser show it to the page.
+        got = server.get("/v1/models", headers={"origin": "http://evil.example"})
+        assert got.status_code == 200
+        assert "access-control-allow-origin" not in got.headers
 
 
 def test_rate_limit_is_per_key() -> None:
