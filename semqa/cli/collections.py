@@ -3,6 +3,7 @@
 # Annotations are not postponed, because other modules inherit from the options.
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -133,10 +134,11 @@ def list_collections(
         say("No collections. Make one with: semqa index DIR")
     elif found:
         rows = [
-            (each.name, each.documents, each.passages, each.created, each.access) for each in found
+            (each.name, each.documents, each.passages, each.created[:10], each.access)
+            for each in found
         ]
         headers = ("collection", "documents", "passages", "created", "access")
-        print_tables(things_table(headers, rows))
+        _print_list(headers, rows)
     if damaged:
         raise typer.Exit(1)
 
@@ -168,8 +170,8 @@ def show(
         say(f"{name}: no documents")
     else:
         headers = ("document", "kind", "passages", "characters", "added")
-        rows = [(d.name, d.kind, d.passages, d.characters, d.added) for d in documents]
-        print_tables(things_table(headers, rows))
+        rows = [(d.name, d.kind, d.passages, d.characters, d.added[:10]) for d in documents]
+        _print_list(headers, rows)
 
 
 @app.command(cls=taking(OwnerOptions))
@@ -236,6 +238,13 @@ def delete(
             raise typer.Exit(1)
     library.delete(owner_id, name)
     say(f"{summary}: deleted")
+
+
+def _print_list(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> None:
+    """Print a table without blank lines around it."""
+    table = things_table(headers, rows)
+    table.show_edge = False
+    print_tables(table)
 
 
 def _infos(library: "Library", owner: str) -> "tuple[list[CollectionInfo], int]":

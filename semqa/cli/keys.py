@@ -65,9 +65,9 @@ def list_keys(data: DataFolder = None, database: Database = None, as_json: AsJso
     else:
         write_result(
             "\n".join(
-                f"{row['id']}  {row['created']}  {row['name']}"
-                + (f"  (revoked {row['revoked']})" if row["revoked"] else "")
-                for row in rows
+                f"{key.id}  {key.created:%Y-%m-%d}  {key.name}"
+                + (f"  (revoked {key.revoked:%Y-%m-%d})" if key.revoked else "")
+                for key in keys
             )
         )
 

@@ -101,8 +101,10 @@ def serve(
         if worker:
             return
         address, data = http_address(settings.host, running.port), str(settings.data)
+        everywhere = settings.host in ("0.0.0.0", "::")  # noqa: S104
+        others = " and all other addresses of this machine," if everywhere else ""
         _log.info(
-            f"semqa is at {address} with its data in {data}; Ctrl-C stops it",
+            f"semqa is at {address}{others} with its data in {data}; Ctrl-C stops it",
             extra={"address": address, "data": data},
         )
 

@@ -49,8 +49,14 @@ def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> N
     assert [(c["name"], c["documents"], c["passages"]) for c in told] == [
         ("My papers", 2, 3), ("other", 2, 3),
     ]  # fmt: skip
-    assert "My papers" in run("collections", "list").out
+    headers, _, *rows = run("collections", "list").out.splitlines()
+    assert headers.split() == ["collection", "documents", "passages", "created", "access"]
+    assert [row.split() for row in rows] == [
+        ["My", "papers", "2", "3", told[0]["created"][:10], "own"],
+        ["other", "2", "3", told[1]["created"][:10], "own"],
+    ]
     shown = run("collections", "show", "other").out
+    assert told[1]["created"][:11] not in shown
     assert all(name in shown for name in ("harbour.txt", "report.pdf", "pdf"))
     record = run("collections", "show", "other", "--json").json
     assert [each["name"] for each in record["items"]] == ["harbour.txt", "report.pdf"]
@@ -68,6 +74,7 @@ def test_collections_of_a_key_require_the_key(
 ) -> None:
     secret = run("keys", "create", "ann").out.strip()
     (key,) = run("keys", "list", "--json").json
+    assert run("keys", "list").out == f"{key['id']}  {key['created'][:10]}  ann\n"
     hers = ("--owner", key["id"])
     run("index", docs, *hers)
     assert run("index", docs, "--json", "--api-key", "a-key-of-serve").json["added"] == 2

@@ -139,7 +139,7 @@ def test_workers_share_settings_and_data_and_one_that_is_killed_is_replaced(
         "SEMQA_SERVE_API_KEY": "from-environment-01 from-environment-02",
         "SEMQA_MAX_QUESTION": "100",
     }
-    flags = ("--port", "0", "--workers", "2", "--data", tmp_path / "here")
+    flags = ("--host", "0.0.0.0", "--port", "0", "--workers", "2", "--data", tmp_path / "here")
     with serve(*flags, **env) as served:
         assert httpx.post(f"{served.url}/v1/answers", json=ASKED, timeout=60).status_code == 401
         ask = partial(
@@ -170,7 +170,8 @@ def test_workers_share_settings_and_data_and_one_that_is_killed_is_replaced(
             assert other in now
             assert "1932" in ask("POST", f"{url}/answers", json=body).json()["plain"]
         assert served.end(signal.SIGTERM) == 0
-    assert f"its data in {tmp_path}/here;" in "".join(served.said)
+    told = f"/ and all other addresses of this machine, with its data in {tmp_path}/here;"
+    assert told in "".join(served.said)
     assert "from-environment-02" not in "".join(served.said)
     # Without a terminal, the log is JSON lines, including the address.
     logged = [json.loads(line) for line in served.said]
