@@ -218,11 +218,13 @@ def export(
     """
     if form is None and str(out) != "-" and (out.is_dir() or not out.suffix):
         with closing(_store(folder)) as store:
-            files = store.study.kind.released(store.study, store.rated())
+            study, rated = store.study, store.rated()
+        files = study.kind.released(study, rated)
         make_folder(out)
         for name, lines in files.items():
             write_atomic(out / name, lines)
         say(f"{out}: {', '.join(files)}")
+        _say_unrated(study, rated)
         return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
@@ -230,7 +232,8 @@ def export(
             raise InputError("is missing.", field="--format")
         raise InputError(f"must end in .csv or .jsonl, got {out.name!r}.", field="--out")
     with closing(_store(folder)) as store:
-        lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
+        study, rated = store.study, store.rated()
+        lines = study.kind.export(study, rated, chosen)  # type: ignore[arg-type]
         if str(out) == "-":
             write_result(b"".join(lines).decode())
         else:
@@ -239,6 +242,20 @@ def export(
             from semqa.studies.kind import counted
 
             say(f"{counted(waiting, 'finished answer')} left out: not yet accepted by a reviewer.")
+    _say_unrated(study, rated)
+
+
+def _say_unrated(study: Study, rated: Sequence[Rated]) -> None:
+    """Say how many items nobody has rated, unless people write answers."""
+    from semqa.studies.kind import counted
+
+    items = {study.kind.key(each) for each in study.ordinary_items}
+    left = len(items - {study.kind.key(each.item) for each in rated})
+    if left and not study.kind.reviewed:
+        say(
+            f"{left:,} of {counted(len(items), 'item')} not rated yet: "
+            "the export has no verdict for them."
+        )
 
 
 @app.command()

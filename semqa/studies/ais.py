@@ -7,7 +7,7 @@ of yes and no. Outputs may belong to conversations, documents or tables with hig
 Each line of an input file is an `Output`, or the context and the source of an item (`Evidence`),
 which outputs without a source get. A line of ToTTo's files is the evidence of the item
 ``example_id``. Outputs may also come from released CSV files, whose rows without evidence are not
-rated. A CSV export has all rows of the released file, with new verdicts for the rated ones.
+rated. A CSV export has the rated rows of the released file, with new verdicts.
 """
 
 from __future__ import annotations
@@ -329,7 +329,7 @@ class Ais(Kind):
         return encode_csv(released_table(verdicts))
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the released files by name, with new verdicts for their rated outputs."""
+        """Return the rated rows of the released files by name, with new verdicts."""
         files = {self.key(item): item.data.get("file") for item in study.items}
         verdicts = _verdicts(study, ratings)
         found: dict[str, Iterable[bytes]] = {}

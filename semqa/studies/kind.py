@@ -333,7 +333,10 @@ class Kind(ABC):
         return csv_lines(self.columns, [row for each in ratings for row in self.rows(study, each)])
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the input tables by name, with the verdicts of the study filled in."""
+        """Return the input tables by name, with the verdicts of the study filled in.
+
+        An item without ratings has an empty label, or no row if the format needs a label.
+        """
         return {}
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:

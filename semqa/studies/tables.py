@@ -98,7 +98,7 @@ class LabelledTables(Kind):
     def labels(
         self, name: str, file: CsvFile, verdicts: Mapping[tuple[str, ...], Any]
     ) -> Mapping[int, Mapping[str, str]]:
-        """Return the labels of a table's rated items, by row index and column."""
+        """Return the labels of a table's items, by row index and column; empty if None."""
 
     @abstractmethod
     def cells(self, item: Item, label: Any, *, several: bool) -> Mapping[str, Any]:
@@ -127,7 +127,11 @@ class LabelledTables(Kind):
         return csv_lines(self.columns, rows)
 
     def tables(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        verdicts = self.verdicts(ratings)
+        # Items without ratings get an empty label, so that the file's own is not taken for theirs.
+        verdicts: dict[tuple[str, ...], Any] = {
+            self.key(each): None for each in study.ordinary_items
+        }
+        verdicts |= self.verdicts(ratings)
         return {
             name: encode_csv(filled(file, self.labels(name, file, verdicts)))
             for name, file in read_kept(study).items()

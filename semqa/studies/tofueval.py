@@ -209,7 +209,9 @@ class TofuEval(Kind):
         for name, file in read_kept(study).items():
             if column(file, "key_points" if points else "sent_label") is not None:
                 cells = _points(file, ratings) if points else _labels(study, name, file, ratings)
-                found[name] = encode_csv(filled(file, cells))
+                whole = filled(file, cells)
+                rated = tuple(whole.records[row] for row in sorted(cells))
+                found[name] = encode_csv(replace(whole, records=rated))
         return found
 
     def report(self, studies: Studies) -> Figures:
@@ -529,7 +531,7 @@ _MEANING: dict[str, Callable[[str], object]] = {
 def _labels(
     study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]
 ) -> dict[int, dict[str, str]]:
-    """Return the cells of a table whose meaning differs from the verdicts."""
+    """Return the rated rows of a table, with the cells whose meaning differs from the verdicts."""
     verdicts = consensus(study, ratings)
     found: dict[int, dict[str, str]] = {}
     for item in study.items:
@@ -538,26 +540,26 @@ def _labels(
             if verdict is None:
                 continue
             for row, (label, cell) in product(rows, _cells(verdict).items()):
+                new = found.setdefault(row, {})
                 place = column(file, label)
                 old = "" if place is None else file.records[row].cells[place]
                 if _MEANING[label](old) != _MEANING[label](cell):
-                    found.setdefault(row, {})[label] = cell
+                    new[label] = cell
     return found
 
 
 def _points(file: CsvFile, ratings: Sequence[Rated]) -> dict[int, dict[str, str]]:
-    """Return the key points of the first rater of each topic, where they differ from a table's."""
+    """Return the rows with key points of a rater, and the first rater's where they differ."""
     key_points = _first_points(ratings)
     doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
     doc = column(file, "meeting_id") if doc is None else doc
     assert doc is not None and topic is not None and cell is not None  # noqa: S101, PT018 - was read
-    found = {}
+    found: dict[int, dict[str, str]] = {}
     for row, record in enumerate(file.records):
         points = key_points.get((record.cells[doc].strip(), record.cells[topic].strip()))
         if points is not None:
             old = [" ".join(point.split()) for point in key_points_of(record.cells[cell], "")]
-            if points != old:
-                found[row] = {"key_points": points_cell(points)}
+            found[row] = {} if points == old else {"key_points": points_cell(points)}
     return found
 
 

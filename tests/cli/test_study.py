@@ -13,6 +13,7 @@ import pytest
 
 from semqa.data.quotesum import read_quotesum
 from semqa.studies.folder import open_study
+from semqa.studies.kind import Rated
 from semqa.studies.store import Store
 from tests.cli.conftest import Command
 from tests.studies.made import EXAMPLES, OUTPUTS, rate, served, write_lines
@@ -83,6 +84,29 @@ def test_studies_of_two_designs_are_compared(semqa: Command, tmp_path: Path) -> 
     files = [part for design in answers for part in ("--ratings", f"{design}.jsonl")]
     again = semqa("eval", "ais", *files, "--by", "design").out
     assert again[: again.index(" seconds")] in shown
+
+
+def test_a_label_that_nobody_gave_is_not_exported(semqa: Command, tmp_path: Path) -> None:
+    folder, out = tmp_path / "study", tmp_path / "labels.csv"
+    semqa("study", "new", "attrscore", EXAMPLES.with_name("attrscore.csv"), "-o", folder)
+
+    def exported() -> tuple[list[str], str]:
+        done = semqa("study", "export", folder, "-o", out)
+        with out.open(encoding="utf-8", newline="") as file:
+            return [row["label"] for row in csv.DictReader(file)], done.err
+
+    labels, said = exported()
+    assert labels == [""] * 9
+    assert "9 of 9 items not rated yet: the export has no verdict for them" in said
+    with closing(Store(open_study(folder))) as store:
+        given = {"label": "Contradictory", "evidence": [[0, 3]]}
+        store.take_in([Rated(each, "ann", given, 1.0, 1) for each in store.study.items[:7]])
+    labels, said = exported()
+    assert labels == ["Contradictory"] * 7 + [""] * 2
+    assert "2 of 9 items not rated yet" in said
+    done = semqa("study", "export", folder, "-o", tmp_path / "whole")
+    assert "2 of 9 items not rated yet" in done.err
+    assert (tmp_path / "whole" / "attrscore.csv").read_bytes() == out.read_bytes()
 
 
 def test_only_accepted_answers_are_exported(semqa: Command, tmp_path: Path) -> None:

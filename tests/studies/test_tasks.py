@@ -13,7 +13,12 @@ import pytest
 
 from semqa.attribution.attrscore.examples import read_examples
 from semqa.attribution.q2.reading import read_responses
-from semqa.attribution.tofueval.data import read_annotations, read_key_points
+from semqa.attribution.tofueval.data import (
+    AnnotatedSentence,
+    by_summary,
+    read_annotations,
+    read_key_points,
+)
 from semqa.errors import InputError
 from semqa.studies.kind import Format, Input, Option, Question, Rated, Stage, Study
 from semqa.studies.store import Store
@@ -404,23 +409,79 @@ def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> No
     }
 
 
+def test_responses_that_nobody_rated_have_no_label(tmp_path: Path) -> None:
+    """Neither that of the input, nor the class in the file's name."""
+    for number, first in enumerate(({}, {"label": "0"})):
+        rows = [
+            {"response": text, "knowledge": "No.", **first} for text in ("It is so", "It is not so")
+        ]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = write_csv(folder / "own_consistent.csv", list(rows[0]), rows)
+        study = make_study(folder, "q2", [Input(path)], per_item=2)
+        for rated, expected in ((0, [None, None]), (1, [True, None])):
+            ratings = [
+                Rated(item, "x", {"consistent": False}, 1.0, 1) for item in study.items[:rated]
+            ]
+            path.write_bytes(b"".join(study.kind.export(study, ratings, "csv")))
+            assert [each.inconsistent for each in read_responses(path).responses] == expected
+
+
+def test_sentences_and_topics_that_nobody_rated_are_left_out(tmp_path: Path) -> None:
+    inputs = tofueval_inputs(tmp_path / "in")
+    annotated, *_, points = (each.path for each in inputs)
+    study = make_study(tmp_path / "a", "tofueval", inputs, per_item=2)
+    header, *lines = annotated.read_bytes().splitlines(keepends=True)
+    assert b"".join(study.kind.export(study, [], "csv")) == header
+    values = {"s1": "yes", "s2": "yes"}
+    ratings = [Rated(study.items[1], "ann", values, 1.0, 1)]  # model B's two sentences
+    assert b"".join(study.kind.export(study, ratings, "csv")) == header + b"".join(lines[3:])
+    topics = make_study(tmp_path / "b", "tofueval", inputs, per_item=2, design="key-points")
+    header, line = points.read_bytes().splitlines(keepends=True)
+    ratings = [Rated(topics.items[0], "ann", {"key_points": "\n".join(POINTS)}, 1.0, 1)]
+    for given, expected in (([], header), (ratings, header + line)):
+        assert b"".join(topics.kind.export(topics, given, "csv")) == expected
+
+
 @pytest.mark.parametrize("kind", ["attrscore", "q2", "tofueval"])
-def test_tables_come_back_byte_for_byte_without_ratings(
+def test_tables_come_back_byte_for_byte_if_the_raters_agree_with_them(
     tmp_path: Path, shared: Path, kind: str
 ) -> None:
     folder = shared / "data" / kind
     if kind == "attrscore":
         inputs = attrscore_inputs(tmp_path / "in")
     elif kind == "q2":
-        inputs = [Input(path) for path in folder.glob("*_annotation.csv")]
+        (path,) = folder.glob("*_annotation.csv")
+        inputs = [Input(path)]
+        labels = {(r.context, r.system): not r.inconsistent for r in read_responses(path).responses}
     else:
         paths = [folder / f"mediasum_factual_eval_{split}.csv" for split in ("dev", "test")]
-        ids = dict.fromkeys(each.key.doc_id for each in read_annotations(paths))
+        sentences = read_annotations(paths)
+        ids = dict.fromkeys(each.key.doc_id for each in sentences)
         rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
         inputs = [Input(path) for path in (*paths, write_lines(tmp_path / "d.jsonl", rows))]
+        by_item: dict[tuple[str, ...], list[AnnotatedSentence]] = {
+            (key.dataset, split, key.doc_id, key.topic, key.model): own
+            for (split, key), own in by_summary(sentences).items()
+        }
     study = make_study(tmp_path, kind, inputs, per_item=2)
     tables = {each.path.name: each.path for each in inputs if each.path.suffix == ".csv"}
-    found = study.kind.released(study, [])
+    ratings: list[Rated] = []
+    for item in study.items:
+        if kind == "attrscore":
+            values = {"label": item.data["label"]}
+        elif kind == "q2":
+            values = {"consistent": labels[item.item, item.system]}
+        else:
+            values = {}
+            for each in by_item[study.kind.key(item)]:
+                values |= {
+                    f"s{each.index}": "no" if each.inconsistent else "yes",
+                    f"s{each.index}_why": each.explanation,
+                    f"s{each.index}_types": each.errors,
+                }
+        ratings.append(Rated(item, "ann", values, 1.0, 1))
+    found = study.kind.released(study, ratings)
     assert {name: b"".join(lines) for name, lines in found.items()} == {
         name: path.read_bytes() for name, path in tables.items()
     }

@@ -82,17 +82,17 @@ def released_table(verdicts: Iterable[Verdict]) -> CsvFile:
 
 
 def with_verdicts(file: CsvFile, verdicts: Iterable[Verdict]) -> CsvFile:
-    """Return a released file with new verdicts in the first row of each output.
+    """Return the rows of a released file that have new verdicts, with these.
 
     Rows whose verdict does not change keep their characters, so an unchanged file stays
     byte-identical. Other rows get the released wording.
     """
     columns = _columns(file)
-    new = {(each.item, each.system): each for each in verdicts}
+    new = {(each.item, each.system, each.output): each for each in verdicts}
     records = []
     for row in released_of(file).rows:
         old, record = row.verdict, row.record
-        if (verdict := new.pop((old.item, old.system), None)) is not None:
+        if (verdict := new.get((old.item, old.system, old.output))) is not None:
             verdict = replace(
                 verdict,
                 design="",
@@ -106,7 +106,7 @@ def with_verdicts(file: CsvFile, verdicts: Iterable[Verdict]) -> CsvFile:
                     if name in columns:
                         cells[columns[name]] = cell
                 record = CsvRecord(record.where, tuple(cells))
-        records.append(record)
+            records.append(record)
     return replace(file, records=tuple(records))
 
 

@@ -16,8 +16,9 @@ There are six formats, recognised by their columns:
   knowledge, ``sentence2`` the response. A neutral response has no label and the rating 0.5.
 
 ``rating`` is a number, such as the mean of several people's ratings. ``label`` is 1 (or
-``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a consistent one.
-Without it, all responses of a file have the class that its name contains, if any.
+``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a consistent one; if it
+is empty, the response has no label. Without it, all responses of a file have the class that its
+name contains, if any.
 """
 
 from __future__ import annotations
@@ -243,8 +244,10 @@ def _id(row: Row) -> str:
 
 def _label(row: Row, column: str, default: bool | None) -> bool | None:
     value = row.fields.get(column)
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None:
         return default
+    if isinstance(value, str) and not value.strip():
+        return None
     label = _LABELS.get(str(value).strip().lower())
     if label is None or not isinstance(value, str | int | float):
         raise invalid_field(row, column, "1 for inconsistent or 0 for consistent")
