@@ -200,16 +200,22 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
         return true;
       }
       const digit = Number(event.key);
-      if (!current || !(digit >= 1 && digit <= current.inputs.length) || current.inputs[0].matches("textarea")) return false;
-      current.inputs[digit - 1].click();
-      if (current.question.answer !== "several") {
+      // Words to mark have no digits: these correct the choice above.
+      const shown = visibleOnes();
+      const above = shown.slice(0, current ? shown.indexOf(current) : shown.length);
+      const entry = current?.inputs.length ? current : above.findLast(({ question }) => question.options.length);
+      if (!entry || !(digit >= 1 && digit <= entry.inputs.length) || entry.inputs[0].matches("textarea")) return false;
+      entry.inputs[digit - 1].click();
+      if (entry.question.answer !== "several") {
         const rest = missing();
         if (rest) focus(rest);
+        else if (!current) mark(entry);
       }
       return true;
     },
     keys: [
-      ["1 – 9", "Answer the highlighted question"],
+      ["1 – 9", marking.length ? "Answer the highlighted question; while you mark words, correct the choice above" : "Answer the highlighted question"],
+      ...(open.filter(({ question }) => question.options.length).length > 1 ? [["Shift Tab", "Back to the question above"]] : []),
       ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Report that something is wrong with the task"]] : []),
       ...(marking.length ? [["m", "Go to the text to mark; press again for the next text"], ["← → ↑ ↓", "In that text: move by word or sentence"], ["Space", "In that text: start or end a mark"], ["Delete", "In that text: remove the mark"]] : []),
       ...(open.some(({ question }) => question.answer === "lines") ? [["Ctrl Enter", "Save from a multi-line text"]] : []),

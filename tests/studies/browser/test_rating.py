@@ -62,7 +62,7 @@ def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
     with hosted(study) as links:
         page = sight.open(links["ann"])
         begin(page)
-        saved(page, *"5432", "Enter")
+        saved(page, "1", "Shift+Tab", *"5432", "Enter")
         page.locator("#count", has_text="Item 2 of 3").wait_for()
         page.keyboard.press("b")
         page.locator("#count", has_text="Item 1 of 3 · answered").wait_for()

@@ -101,6 +101,15 @@ def test_attrscore(tmp_path: Path, sight: Sight) -> None:
         eve = sight.open(links["eve"], 390, 844)
         begin(ann)
         begin(eve)
+        # Another key corrects a wrong one, also if that hides the question about the words.
+        checked, marked = ann.locator("input:checked"), ann.locator(".question.marks")
+        for key, shown in (("1", True), ("2", False), ("1", True)):
+            ann.keyboard.press(key)
+            assert checked.get_attribute("id") == f"q0-0-{int(key) - 1}"
+            assert marked.is_visible() == shown
+        ann.keyboard.press("?")
+        ann.get_by_text("while you mark words, correct the choice above").wait_for()
+        ann.keyboard.press("Escape")
         for number in range(3):
             # The text to mark gets the focus. Mark the second word.
             for key in ("3", "ArrowRight", "Space", "Space"):
