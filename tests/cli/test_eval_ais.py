@@ -95,6 +95,18 @@ def test_ratings_give_rates_agreement_designs_and_times(semqa: Command, ratings:
     assert "t, one-step   12     21.5   21.5   1.2         0" in shown
 
 
+def test_ties_and_a_single_design_are_told(semqa: Command, tmp_path: Path) -> None:
+    rows = [*verdicts("one", ais=9, not_ais=1), *verdicts("two", ais=18, not_ais=2)]
+    path = tmp_path / "ann_even.csv"
+    path.write_bytes(b"".join(encode_csv(released_table([*rows, *verdicts("bad", not_ais=5)]))))
+    told = semqa("eval", "ais", path).out
+    assert "even: best: Int one (tied with two, bad), AIS one (tied with two)," in told
+    assert "designs: not compared" not in told
+    write_ratings(tmp_path / "ratings.jsonl", said("yyn", design="two-step", task="t"))
+    told = semqa("eval", "ais", "--ratings", tmp_path / "ratings.jsonl", "--by", "design").out
+    assert "designs: not compared: no task was rated under two designs" in told
+
+
 def test_doubles_and_systems_can_be_left_out(semqa: Command, tmp_path: Path) -> None:
     rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")

@@ -78,7 +78,7 @@ def _task_notes(task: Part, settings: Part) -> Iterator[str]:
     name, baseline = _name(task), settings["baseline"]
     if baseline is None and task["comparisons"]:
         best = {each["measure"]: each["other"] for each in task["comparisons"]}
-        columns = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
+        columns = (_best(task["systems"], measure, system) for measure, system in best.items())
         yield f"{name}: best: {', '.join(columns)}"
     for what, count in task["data_checks"].items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
@@ -93,6 +93,13 @@ def _task_notes(task: Part, settings: Part) -> Iterator[str]:
         yield f"{name}: not compared: {', '.join(cells)}: {reason}"
     if baseline is not None and not task["comparisons"]:
         yield f"{name}: not compared: no system {baseline}"
+
+
+def _best(systems: Sequence[Part], measure: str, best: str) -> str:
+    """Return the best system of a column, which the others are compared with, and its equals."""
+    percent = {row["system"]: row[measure]["percent"] for row in systems}
+    equal = [name for name in percent if name != best and percent[name] == percent[best]]
+    return f"{SHOWN[measure]} {best}" + (f" (tied with {', '.join(equal)})" if equal else "")
 
 
 def _rates(task: Part) -> Table:
@@ -295,3 +302,5 @@ def _show(found: Part) -> None:
     print_tables(*ais_tables(found))
     for note in ais_notes(found):
         write_result(note)
+    if "design" in found["settings"]["by"] and not found["designs"]:
+        write_result("designs: not compared: no task was rated under two designs")
