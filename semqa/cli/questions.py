@@ -269,14 +269,22 @@ def split_command(
     as_json: AsJson = False,
 ) -> None:
     """Split questions into train, dev and test; no page is in more than one split."""
-    from semqa.questions.curation import find_questions, rows_of, split
+    from semqa.questions.curation import find_questions, rows_of, separable, split
 
     path = _file(questions)
     wanted = _shares(shares)
-    make_folder(out)
     for name in wanted:
         check_files(out / f"{name}.jsonl", path)
     places = find_questions(path)
+    if max(wanted.values()) < 1 and not separable(places):
+        raise InputError(
+            "There is only one question."
+            if len(places) == 1
+            else f"Any two of the {len(places):,} questions share a page, so all would be in one split.",
+            where=str(path),
+            hint="Collect questions from more documents.",
+        )
+    make_folder(out)
     found = split(places, wanted, seed)
     rows = []
     for name, chosen in found.places.items():
@@ -297,6 +305,8 @@ def split_command(
             f"{found.largest:,} of {len(places):,} questions share pages and must stay together, "
             "so the shares are not met. Take a smaller sample first: semqa questions sample"
         )
+    if empty := [name for name, share in wanted.items() if share and not found.places[name]]:
+        say(f"No questions are left for {' and '.join(empty)}.")
 
 
 def _shares(text: str) -> dict[str, float]:

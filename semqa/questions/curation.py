@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,6 +92,14 @@ class Splits(NamedTuple):
 
     places: dict[str, list[Place]]
     largest: int
+
+
+def separable(places: Iterable[Place]) -> bool:
+    """Whether any two questions have no page in common, so that they can be in two splits."""
+    pages = {place.pages for place in places}
+    if frozenset.intersection(*pages):  # fast if all questions share a page
+        return False
+    return any(one.isdisjoint(other) for one, other in combinations(pages, 2))
 
 
 def split(places: Sequence[Place], shares: Mapping[str, float], seed: int) -> Splits:

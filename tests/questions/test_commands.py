@@ -15,7 +15,7 @@ import pytest
 
 from semqa.__main__ import main
 from semqa.data.quotesum import read_quotesum
-from tests.cli.conftest import Command, semqa
+from tests.cli.conftest import Command, Outcome, semqa
 from tests.questions.released import write_ambigqa, write_paq
 from tests.terminal import talking
 
@@ -159,6 +159,36 @@ def test_drawn_and_split(semqa: Command, collected: Path, tmp_path: Path) -> Non
     outcome = semqa("questions", "split", drawn, "--out", tmp_path, "--shares", "60/7/30")
     assert outcome.code == 2
     assert "must be three percentages that sum to 100" in outcome.err
+
+
+def test_questions_on_the_same_pages_are_not_split(semqa: Command, tmp_path: Path) -> None:
+    def split(*pages: str) -> Outcome:
+        lines = [
+            {"qid": name, "question": "Who?", "summary": "", "unique_id": name}
+            | {f"title{k}": page for k, page in enumerate(name, 1)}
+            | {f"source{k}": f"It is {page}." for k, page in enumerate(name, 1)}
+            for name in pages
+        ]
+        path = tmp_path / "questions.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return semqa("questions", "split", path, "--out", tmp_path / "splits")
+
+    for pages, message in (
+        (("abc", "ab", "bc", "ac"), "Any two of the 4 questions share a page"),
+        (("abc",), "There is only one question"),
+    ):
+        outcome = split(*pages)
+        assert outcome.code == 2
+        assert message in outcome.err
+        assert "Collect questions from more documents" in outcome.err
+        assert not (tmp_path / "splits").exists()
+    # Questions that are only linked by others can be drawn without these.
+    outcome = split("ab", "bc", "cd")
+    assert outcome.code == 0
+    assert "3 of 3 questions share pages" in outcome.err
+    assert "Take a smaller sample first" in outcome.err
+    assert "No questions are left for dev and test." in outcome.err
+    assert split("ab", "cd").err == "No questions are left for dev.\n"
 
 
 CONTRACTS = {
