@@ -22,6 +22,7 @@ from typing import Literal, TypeVar
 from semqa.data.files import display_name
 from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
+from semqa.quotes.marks import canonical_mark
 from semqa.quotes.quote import Source
 
 MAX_NUMBER = 8
@@ -112,8 +113,15 @@ class Question:
 
     @property
     def short_answers(self) -> tuple[str, ...]:
-        """The covered short answers of each reference, as marks."""
-        return tuple(reference.short_answers for reference in self.references)
+        """The covered short answers of each reference, as marks; all of them if it has no text."""
+        return tuple(map(_short_answers, self.references))
+
+
+def _short_answers(reference: Reference) -> str:
+    if reference.short_answers or reference.text.strip():
+        return reference.short_answers
+    numbered = enumerate(reference.source_answers, 1)
+    return " ".join(canonical_mark(number, answer) for number, answer in numbered if answer)
 
 
 def _without_tail(items: Sequence[_T], empty: _T) -> tuple[_T, ...]:

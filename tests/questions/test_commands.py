@@ -215,6 +215,16 @@ def test_questions_over_documents_wait_to_be_checked(proposed: Path) -> None:
     assert {manager["title1"], manager["title2"]} == {"Acme agreement", "Bolt contract"}
 
 
+def test_answers_to_proposed_questions_are_scored_by_recall_alone(
+    semqa: Command, proposed: Path, tmp_path: Path
+) -> None:
+    data = ("--data", proposed / "questions.jsonl", "--engine", "extractive")
+    outcome = semqa("bench", "quotesum", *data, "--out", tmp_path / "run")
+    words = [line.split() for line in outcome.out.splitlines()]
+    shown = {each[0]: each[1] for each in words if len(each) > 1}
+    assert float(shown["Sem-Rec"]) > 0
+
+
 def test_a_person_keeps_edits_and_drops(semqa: Command, proposed: Path) -> None:
     questions = rows(proposed / "questions.jsonl")
     assert len(questions) >= 2
