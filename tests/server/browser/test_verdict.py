@@ -52,7 +52,9 @@ def test_only_a_quoted_answer_has_a_tick(serve: Serve, page: Page) -> None:
             "t => document.getElementById('status').textContent.includes(t)", arg=told
         )
         if verdict == "quoted":
-            assert "No judge was asked" in page.locator(".meaning").inner_text()
+            meaning = page.locator(".meaning").inner_text()
+            assert "Only the wording is checked" in meaning
+            assert "for you to judge" in meaning
             ask(page, QUESTION)
             expect(page.locator(".verdict.quoted")).to_have_count(2)
             assert page.locator(".meaning").count() == 1, "once is enough"
