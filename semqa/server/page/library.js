@@ -16,9 +16,12 @@ const documents = find("documents");
 const uploads = find("uploads");
 const at = (name) => `v1/collections/${encodeURIComponent(name)}`;
 
+const keep = (chosen) => localStorage.setItem(PLACE, chosen === ALL ? ALL : JSON.stringify(chosen));
+
 export class Library {
   #chosen = []; // names; or ALL
   #names = [];
+  #created = new Map(); // name -> time
   #access = new Map(); // name -> "own", or "read" or "write" if another owner shares it
   #changed;
   #open;
@@ -45,20 +48,26 @@ export class Library {
     return this.#chosen === ALL ? this.#names : this.#chosen;
   }
 
-  // The shown collection, to which files are added; "" if several or none are chosen.
+  // The shown collection; "" if several or none are chosen.
   get name() {
     return this.chosen.length === 1 ? this.chosen[0] : "";
   }
 
-  // Whether files can be added to the shown collection, or to a new one.
+  // The collection to which files are added.
+  get #target() {
+    return this.name || FIRST;
+  }
+
+  // Whether files can be added to it.
   get #writable() {
-    return this.#access.get(this.name) !== "read";
+    return this.#access.get(this.#target) !== "read";
   }
 
   // The chosen collections in words.
   get told() {
     if (this.#chosen === ALL && this.#names.length > 1) return "all collections";
-    return this.chosen.length > 1 ? plural(this.chosen.length, "collection") : this.name;
+    if (this.chosen.length > 1) return `${this.chosen.length} of ${plural(this.#names.length, "collection")}`;
+    return this.name && `the collection ${short(this.name, 60)}`;
   }
 
   async load() {
@@ -66,6 +75,7 @@ export class Library {
       const { collections } = await call("v1/collections");
       this.#names = collections.map((each) => each.name);
       this.#access = new Map(collections.map((each) => [each.name, each.access]));
+      this.#created = new Map(collections.map((each) => [each.name, each.created]));
     } catch (problem) {
       this.#tell(problem); // pasting passages still works
     }
@@ -81,11 +91,19 @@ export class Library {
     return there.length || kept === "[]" ? there : ALL;
   }
 
+  // Chooses what a stored question was answered from. If that was all collections of its time, it is
+  // all collections now.
+  async reuse(names, asked) {
+    const second = (time) => time.slice(0, 19); // collections have no fractions
+    const then = this.#names.filter((each) => second(this.#created.get(each)) < second(asked));
+    await this.use(names.length > 1 && then.every((each) => names.includes(each)) ? ALL : names);
+  }
+
   // Chooses the collections to answer from; [] means pasted passages only.
   async use(chosen, { remember = false } = {}) {
     const all = chosen === ALL || (chosen.length > 1 && this.#names.every((each) => chosen.includes(each)));
     this.#chosen = all ? ALL : chosen.filter((each) => this.#names.includes(each));
-    if (remember) localStorage.setItem(PLACE, this.#chosen === ALL ? ALL : JSON.stringify(this.#chosen));
+    if (remember) keep(this.#chosen);
     const several = this.#names.length > 1;
     const some = this.#chosen !== ALL && this.#chosen.length > 1;
     select.replaceChildren(
@@ -126,16 +144,17 @@ export class Library {
   async add(files) {
     if (!files.length) return;
     if (!this.#writable) {
-      this.#tell({ message: `You have read-only access to ${short(this.name, 60)}.` });
+      this.#tell({ message: `You have read-only access to ${short(this.#target, 60)}.` });
       return;
     }
+    const into = this.#target;
     try {
-      if (!this.name) await this.#create(FIRST);
+      await this.#create(into);
+      await this.#include(into);
     } catch (problem) {
       this.#tell(problem);
       return;
     }
-    const into = this.name;
     const rows = files.map((file) => new Upload(file));
     uploads.append(...rows.map((row) => row.element));
     let done = 0;
@@ -154,11 +173,17 @@ export class Library {
   }
 
   async #create(name) {
-    if (!this.#names.includes(name)) {
-      await call("v1/collections", { method: "POST", body: { name } });
-      this.#names.push(name);
-    }
-    await this.use([name], { remember: true });
+    if (this.#names.includes(name)) return;
+    const { created } = await call("v1/collections", { method: "POST", body: { name } });
+    this.#names.push(name);
+    this.#created.set(name, created);
+  }
+
+  // Answers from a collection too, here and in new conversations.
+  async #include(name) {
+    const more = (chosen) => (chosen === ALL || chosen.includes(name) ? chosen : [...chosen, name]);
+    keep(more(this.#kept()));
+    await this.use(more(this.#chosen));
   }
 
   async #choose() {
@@ -174,6 +199,7 @@ export class Library {
     if (name === null) return undefined;
     try {
       await this.#create(name);
+      await this.use([name], { remember: true });
     } catch (problem) {
       this.#tell(problem);
     }
@@ -236,7 +262,7 @@ export class Library {
       if (!files(event)) return;
       event.preventDefault();
       depth += 1;
-      find("drop-name").textContent = this.name || FIRST;
+      find("drop-name").textContent = this.#target;
       veil.hidden = false;
     });
     addEventListener("dragover", (event) => files(event) && event.preventDefault());

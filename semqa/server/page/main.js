@@ -259,6 +259,7 @@ async function read(id) {
   let message = null;
   let last = null;
   let set = null; // the settings of the last question
+  let time = null;
   const unanswered = () => {
     if (asked === null) return;
     const answer = new Answer(follow);
@@ -266,12 +267,13 @@ async function read(id) {
     answer.fail("This answer is incomplete.");
     answer.element.append(make("footer", {}, again(each)));
   };
-  for (const { id: number, role, content } of found.messages) {
+  for (const { id: number, role, content, created } of found.messages) {
     if (role === "user") {
       unanswered();
       message = number;
       asked = content.question ?? "";
       set = content;
+      time = created;
       continue;
     }
     const told = asked ?? content.question ?? "";
@@ -290,7 +292,7 @@ async function read(id) {
     const quoted = (last?.sources ?? []).flatMap(({ collection }) => collection ?? []);
     await loaded.catch(() => {});
     if (mine !== opened) return;
-    await library.use(set.collections ?? [...new Set(quoted)]);
+    await library.reuse(set.collections ?? [...new Set(quoted)], time);
     engines.use(set.engine ?? "");
   }
   passages.recall(id, pasted.map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));

@@ -42,6 +42,70 @@ def test_all_collections_are_searched_unless_some_are_chosen(serve: Serve, page:
     expect(page.locator("#answers-from")).to_have_text("Answers from all collections")
 
 
+def add_file(page: Page) -> None:
+    page.locator("#files").set_input_files(
+        {"name": "bonus.txt", "mimeType": "text/plain", "buffer": b"The bonus is paid in May."}
+    )
+    expect(page.locator("#toast")).to_have_text("1 file added to documents")
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+
+
+def test_adding_a_file_does_not_narrow_the_search(serve: Serve, page: Page) -> None:
+    with_collections(serve).open(page)
+    chosen, told = page.locator("#collection"), page.locator("#answers-from")
+    ask(page, "When was the bridge opened?")
+    wait_for_answer(page)
+    add_file(page)
+    expect(told).to_have_text("Answers from all collections")
+    reload(page)  # its last question searched all collections of its time
+    wait_for_answer(page)
+    expect(told).to_have_text("Answers from all collections")
+    for question, answer in (
+        ("When was the tower opened?", "1889"),
+        ("When is the bonus paid?", "May"),
+    ):
+        ask(page, question)
+        expect(page.locator(".answer .quote").last).to_contain_text(answer)
+    page.get_by_role("button", name="New conversation").click()
+    expect(told).to_have_text("Answers from all collections")
+    expect(chosen.locator("option:checked")).to_have_text("All collections")
+
+
+def test_the_collection_of_a_new_file_is_searched_too(serve: Serve, page: Page) -> None:
+    site = with_collections(serve)
+    site.library.create("", "walls").put("wall.txt", b"The wall was built in 1961.")
+    site.open(page)
+    told = page.locator("#answers-from")
+    page.locator("#collection").select_option(label="Select collections…")
+    page.locator("#some-choices label", has_text="walls").click()
+    page.locator("#some-dialog").get_by_role("button", name="Choose").click()
+    expect(told).to_have_text("Answers from 2 of 3 collections")
+    page.wait_for_timeout(1000)  # collections tell their time in whole seconds
+    ask(page, "When was the bridge opened?")
+    wait_for_answer(page)
+    page.get_by_role("button", name="New conversation").click()
+    page.locator("#collection").select_option("towers")
+    expect(told).to_have_text("Answers from the collection towers")
+    page.locator("#conversations a").click()
+    expect(told).to_have_text("Answers from 2 of 3 collections")
+    add_file(page)
+    expect(told).to_have_text("Answers from 3 of 4 collections")
+    expect(page.locator("#collections-told")).to_have_text("bridges, towers, documents")
+    page.get_by_role("button", name="New conversation").click()
+    expect(told).to_have_text("Answers from 2 of 4 collections")
+    expect(page.locator("#collections-told")).to_have_text("towers, documents")
+    reload(page)
+    expect(page.locator("#collections-told")).to_have_text("towers, documents")
+    page.locator("#collection").select_option("")
+    expect(told).to_have_text("")
+    add_file(page)
+    expect(told).to_have_text("Answers from the collection documents")
+
+
 def test_a_conversation_comes_back_as_it_was_asked(serve: Serve, page: Page) -> None:
     site = with_collections(serve)
     site.open(page)
