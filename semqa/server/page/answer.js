@@ -2,7 +2,7 @@
 // links; a block of Markdown is drawn when it is complete. The final object is authoritative: if it
 // differs from the streamed answer, the answer is redrawn from it.
 
-import { cells } from "./blocks.js";
+import { cells, kindOf } from "./blocks.js";
 import { icon, make } from "./dom.js";
 import { endsInCode, markup, topLevel } from "./markup.js";
 import { parts } from "./parts.js";
@@ -165,11 +165,21 @@ export class Answer {
     this.#links.length = this.quotes.length;
   }
 
-  // The closest quotes, offered instead of an answer.
+  // The closest quotes, offered instead of an answer. The rows of a table are drawn as one.
   #nearest(first) {
-    const items = this.quotes.slice(first).map((quote, at) => {
-      const title = this.sources.find((source) => source.number === quote.source)?.title;
-      return make("li", { dir: "auto" }, this.#link(first + at, false), title ? ` ${visible(title)}` : "");
+    const groups = [];
+    for (const [index, quote] of this.quotes.entries()) {
+      if (index < first) continue;
+      const kind = kindOf([{ kind: "quote", text: quote.text, mark: quote }]);
+      const group = groups.at(-1);
+      if (kind !== "text" && group?.kind === kind && group.source === quote.source) group.indices.push(index);
+      else groups.push({ kind, source: quote.source, indices: [index] });
+    }
+    const items = groups.map(({ kind, source, indices }) => {
+      const title = this.sources.find(({ number }) => number === source)?.title;
+      const links = indices.map((index) => this.#link(index, false, kind !== "text"));
+      const shown = links.length > 1 ? [make("div", { class: "written-table" }, make("div", { class: "table" }, ...links))] : links;
+      return make("li", { dir: "auto" }, ...shown, title ? ` ${visible(title)}` : "");
     });
     return make("div", { class: "hint nearest" }, make("p", {}, "Closest passages:"), make("ul", {}, ...items));
   }

@@ -19,7 +19,10 @@ export function blocks(parts) {
   return found;
 }
 
-export const cells = (quote) => quote.text.trim().replace(/^\|(.*)\|$/s, "$1").split("|").map((cell) => cell.trim());
+// A row such as "| a | b |" without its outer bars.
+export const unframed = (text) => text.trim().replace(/^\|(.*)\|$/s, "$1").trim();
+
+export const cells = (quote) => unframed(quote.text).split("|").map((cell) => cell.trim());
 
 function* linesOf(parts) {
   let line = [];

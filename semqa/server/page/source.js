@@ -1,6 +1,7 @@
 // One source on the right: its text with the quotes marked, and a button to show its document.
 
 import { call } from "./api.js";
+import { unframed } from "./blocks.js";
 import { icon, make } from "./dom.js";
 import { pieces } from "./pieces.js";
 import { Points, endOfWord, startOfWord } from "./points.js";
@@ -18,8 +19,11 @@ function repeated({ title, text }) {
   return wanted !== "" && first.trim() === wanted;
 }
 
+// Kinds of files whose text is Markdown: their own, or that of the parser.
+const MARKDOWN = /\.(md|markdown|x?html?|pdf|docx)$/i;
+
 // A text as nodes, from the start of a line or not: headings are bold, their marks faint, or hidden in
-// a Markdown file.
+// Markdown.
 function lined(text, starts, markdown) {
   return visible(text).split(/^(#{1,6} .*)$/m).map((part, at, all) => {
     if (at % 2 === 0 || (at === 1 && !all[0] && !starts)) return part;
@@ -122,7 +126,7 @@ export class SourceCard {
   }
 
   #range(text, { indices, passage }, starts) {
-    const nodes = lined(text, starts, /\.(md|markdown)$/i.test(this.source.name ?? ""));
+    const nodes = lined(text, starts, MARKDOWN.test(this.source.name ?? ""));
     if (indices.length) return [this.#place(nodes, indices, passage)];
     return nodes.map((node) => (passage ? make("span", { class: "passage" }, node) : node));
   }
@@ -200,7 +204,7 @@ export class SourceCard {
         onclick: () => this.turn([index], "open"),
         onpointerenter: () => this.turn([index], "hover"),
         onpointerleave: () => this.turn([index], "leave"),
-      }, icon("back"), make("bdi", {}, short(quote.text, 120)))));
+      }, icon("back"), make("bdi", {}, short(unframed(quote.text), 120)))));
     this.#back.replaceChildren(...(items.length ? [make("h4", {}, this.#quotes[0][1].nearest ? "Closest to the question" : "Quoted in the answer"), make("ul", {}, ...items)] : []));
   }
 
