@@ -79,7 +79,7 @@ export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] 
 // An explanation of the verdict for new readers.
 export function meaning({ verdict, quotes, claims = [] }) {
   if (quotes.some((quote) => quote.cut)) return "A quote marked “cut” begins or ends inside a word or number of its source, so it may say something else.";
-  if (verdict === "quoted") return "Only the wording is checked: every quote is in its source, word for word. Whether the source is right, and whether the quotes answer the question, is for you to judge.";
+  if (verdict === "quoted") return "Only the wording is checked: every quote is in its source, word for word. Whether it is true and answers the question is for you to judge.";
   if (verdict === "unverified") return "Text marked in red was presented as a quote, but is not in the cited source.";
   if (verdict === "unquoted" && claims.length) return "Text with a dotted underline is not quoted and was not checked.";
   return "";
