@@ -29,8 +29,8 @@ from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
 from semqa.documents.extract import PLAIN_KINDS, kind_of
 from semqa.engines import Engine, Request
-from semqa.engines.abstention import abstention, attempt, rated
 from semqa.engines.extractive import ExtractiveEngine
+from semqa.engines.outcome import abstention, attempt, rated
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
 from semqa.quotes import Quote, Source

@@ -42,6 +42,7 @@ from semqa.data.files import BOM, decode_text
 from semqa.data.jsonl import AppendFile, as_row, decode_row, describe, read_lines
 from semqa.data.sources import source_of
 from semqa.engines import Engine, GeneratingEngine, Request
+from semqa.engines.outcome import Outcome, abstention, outcome_of
 from semqa.errors import InputError
 from semqa.quotes import Source
 
@@ -187,8 +188,6 @@ def _answers(
     choice: Choice, engine: Engine, requests: Sequence[Request]
 ) -> Iterator[Run | InputError]:
     """Answer a batch; a failed question does not affect the rest."""
-    from semqa.engines.abstention import abstention, nearest, rated
-
     together = [request for request in requests if request.sources]
     generations = None
     started = time.perf_counter()
@@ -198,12 +197,11 @@ def _answers(
     seconds = (time.perf_counter() - started) / max(1, len(together))
     for request in requests:
         if not request.sources:  # no passage matches
-            yield Run(choice, engine.name, abstention(), 0.0, None, None)
+            yield Run.of(choice, engine, Outcome(abstention()), 0.0, None)
         elif generations is not None:
             made = next(generations)
-            result = rated(engine, request.understood, made.read(request.sources))
-            near = nearest(engine, request) if result.abstained else ()
-            yield Run(choice, engine.name, result, seconds, made.prompt, made, nearest=near)
+            got = outcome_of(engine, request, made.read(request.sources), made)
+            yield Run.of(choice, engine, got, seconds, made.prompt)
         else:
             try:
                 yield run_engine(choice, engine, AnswerTask(request, Format.JSON))

@@ -23,6 +23,7 @@ from semqa.cli.output import print_error, say, terminal_width, waiting, write_fi
 from semqa.cli.running import AnswerTask, Format, Run, run_engine, say_if_words_only, show_live
 from semqa.data.files import data_folder
 from semqa.engines import Engine, Request, StreamingEngine
+from semqa.engines.outcome import Outcome, abstention
 from semqa.errors import InputError, SemqaError
 from semqa.history import Exchange, in_context, is_courtesy
 from semqa.quotes import Quote
@@ -180,8 +181,6 @@ class _Chat:
         self._show(turn)
 
     def _answer(self, question: str, history: tuple[Exchange, ...]) -> _Turn:
-        from semqa.engines.abstention import abstention
-
         understood = in_context(question, history)
         engine = self._engine
         streams = isinstance(engine, StreamingEngine)
@@ -190,7 +189,7 @@ class _Chat:
         request = Request(question, tuple(each.source for each in given), history)
         task = AnswerTask(request, Format.TERMINAL)
         if not given:
-            run = Run(self._choice, engine.name, abstention(), 0.0, None, None)
+            run = Run.of(self._choice, engine, Outcome(abstention()), 0.0, None)
         else:
             live = streams and sys.stdout.isatty()
             watch = show_live(request, self._console) if live else None

@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from semqa.cli.choice import Choice, warm_up
 from semqa.cli.eval.judging import JudgeOptions, judge_progress, unparsed_note
 from semqa.cli.output import say, terminal_width
 from semqa.engines import Engine, GeneratingEngine, Request, StreamingEngine
 from semqa.engines.base import Generation
+from semqa.engines.outcome import Outcome, attempt, outcome_of
 from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source, render
 from semqa.quotes.citations import sentence_citations
@@ -87,6 +88,14 @@ class Run(NamedTuple):
     """A judge's verdicts on the sentences; separate from the verification of quotes."""
     nearest: Sequence[Quote] = ()
     """The passages closest to the question, if the engine abstains."""
+
+    @classmethod
+    def of(
+        cls, choice: Choice, engine: Engine, got: Outcome, seconds: float, prompt: Prompt | None
+    ) -> Self:
+        """Make it from the outcome of an engine."""
+        made, near = got.generation, got.nearest
+        return cls(choice, engine.name, got.answer, seconds, prompt, made, nearest=near)
 
     def notes(self) -> list[str]:
         """Return notes on the generation: cut off, constraint method, broken rules."""
@@ -162,8 +171,6 @@ class Run(NamedTuple):
 
 def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | None = None) -> Run:
     """Answer one question; `watch` shows the answer as it is written."""
-    from semqa.engines.abstention import nearest, rated
-
     request = task.request
     prompt = None
     if isinstance(engine, GeneratingEngine):
@@ -177,14 +184,12 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
-    result, generation = _answer(engine, request, watch)
+    answer, generation = _answer(engine, request, watch)
     seconds = time.perf_counter() - started
     if generation is not None and generation.prompt != prompt:  # an endpoint rejected it
         prompt = generation.prompt
         _say_what_fits(prompt, request)
-    result = rated(engine, request.understood, result)
-    near = nearest(engine, request) if result.abstained else ()
-    return Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
+    return Run.of(choice, engine, outcome_of(engine, request, answer, generation), seconds, prompt)
 
 
 def show_live(request: Request, console: Console) -> Watch:
@@ -231,8 +236,6 @@ def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:
 def _answer(
     engine: Engine, request: Request, watch: Watch | None
 ) -> tuple[QuotedAnswer, Generation | None]:
-    from semqa.engines.abstention import attempt
-
     generation: Generation | None = None
     if isinstance(engine, StreamingEngine) and watch is not None:
 

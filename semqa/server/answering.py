@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from semqa.engines import Engine, Request
-from semqa.engines.abstention import abstention, rated
+from semqa.engines.outcome import Outcome, abstention, rated
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.history import Exchange, in_context
 from semqa.quotes import Quote, QuotedAnswer, Segment, Source, Status
@@ -27,7 +27,7 @@ from semqa.quotes.renumber import Renumbering, named_sources
 from semqa.server.engines import EngineRegistry
 from semqa.server.errors import EmptyAnswerError, EngineFailedError
 from semqa.server.measures import Measures
-from semqa.server.work import Outcome, Workers
+from semqa.server.work import Workers
 
 _log = logging.getLogger("semqa.server")
 
@@ -162,9 +162,7 @@ class Answering:
         with self._measures.answer(self._engines.kind(prepared.engine)) as timer:
             if prepared.fixed_reply is not None or not sources:
                 reply = prepared.fixed_reply
-                outcome = Outcome(
-                    abstention() if reply is None else QuotedAnswer.parse(reply, ()), None
-                )
+                outcome = Outcome(abstention() if reply is None else QuotedAnswer.parse(reply, ()))
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
@@ -186,7 +184,7 @@ class Answering:
                 except (GeneratorExit, asyncio.CancelledError):
                     if on_disconnect is not None and budget.marked.strip():
                         cut = QuotedAnswer.parse(budget.marked, sources)
-                        outcome = Outcome(cut, None, finished=False)
+                        outcome = Outcome(cut, finished=False)
                         await on_disconnect(_result_of(prepared, outcome, renumbering))
                     raise
                 finally:
@@ -194,7 +192,7 @@ class Answering:
                 if budget.spent:
                     cut = QuotedAnswer.parse(budget.marked, sources)
                     cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
-                    outcome = Outcome(cut, None, finished=False)
+                    outcome = Outcome(cut, finished=False)
                 elif not (
                     outcome.answer.plain.strip() or outcome.answer.quotes or outcome.answer.dropped
                 ):

@@ -13,16 +13,16 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 
 from semqa.engines import Engine, GeneratingEngine, StreamingEngine
 from semqa.engines import Request as Question
-from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import Generation
 from semqa.engines.cancellation import CancelledError, cancelled_when
+from semqa.engines.outcome import Outcome, attempt, outcome_of
 from semqa.errors import (
     InputError,
     MissingExtraError,
@@ -30,26 +30,12 @@ from semqa.errors import (
     SemqaError,
     UnavailableError,
 )
-from semqa.quotes import Quote, QuotedAnswer, Segment, Source
+from semqa.quotes import Segment, Source
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
 from semqa.server.sse import while_connected
 
 _log = logging.getLogger("semqa.server")
-
-
-class Outcome(NamedTuple):
-    """The result of an engine.
-
-    Attributes:
-        nearest: quotes offered instead of an answer if the engine abstained.
-        finished: False if a limit cut the answer off.
-    """
-
-    answer: QuotedAnswer
-    generation: Generation | None
-    nearest: tuple[Quote, ...] = ()
-    finished: bool = True
 
 
 class Workers:
@@ -171,9 +157,9 @@ def _answer(
     cancelled: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = rated(engine, request.understood, attempt(engine, request))
-        show(answer.segments)
-        return _outcome(engine, request, answer, None)
+        outcome = outcome_of(engine, request, attempt(engine, request))
+        show(outcome.answer.segments)
+        return outcome
     reader = AnswerReader(request.sources)
     pieces = engine.stream(*request)
     generation: Generation | None = None
@@ -191,14 +177,7 @@ def _answer(
     if shown := reader.end():
         show(shown)
     answer = reader.answer if generation is None else generation.read(request.sources)
-    return _outcome(engine, request, answer, generation)
-
-
-def _outcome(
-    engine: Engine, request: Question, answer: QuotedAnswer, generation: Generation | None
-) -> Outcome:
-    near = nearest(engine, request) if answer.abstained else ()
-    return Outcome(rated(engine, request.understood, answer), generation, near)
+    return outcome_of(engine, request, answer, generation)
 
 
 AT_ONCE = 8

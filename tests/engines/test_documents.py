@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from semqa.bench.docqa import QuestionSet, answer_questions, whole_documents
 from semqa.documents.structure import read_structure
 from semqa.engines import Request
-from semqa.engines.abstention import nearest
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.engines.extractive.asked import missing_names, named_documents
 from semqa.engines.extractive.direct import contrary, direct_rows
@@ -25,6 +24,7 @@ from semqa.engines.extractive.documents import are_documents, read, write
 from semqa.engines.extractive.judging import Trees, judge, load_models
 from semqa.engines.extractive.matching import match, read_units
 from semqa.engines.extractive.tables import bands, column_rows
+from semqa.engines.outcome import nearest
 from semqa.history import Exchange
 from semqa.metrics.docqa import DocsReport
 from semqa.quotes import QuotedAnswer, Source, Verdict

@@ -1,17 +1,41 @@
-"""The "no answer" reply, quotes to offer instead of an answer, and relevance estimates."""
+"""The outcome of a question for users: an answer with relevance, or the quotes nearest to one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from semqa.documents.structure import split_sentences
-from semqa.engines.base import Engine, Request
+from semqa.engines.base import Engine, Generation, Request
 from semqa.quotes import ABSTENTION, Quote, QuotedAnswer, Source
 from semqa.quotes.quote import Occurrence
 
 NEAREST = 3
 """Maximum number of quotes to offer instead of an answer."""
+
+
+class Outcome(NamedTuple):
+    """The result of an engine.
+
+    Attributes:
+        generation: the model's output; None without a language model.
+        nearest: quotes to offer instead of an answer if the engine abstains.
+        finished: False if a limit cut the answer off.
+    """
+
+    answer: QuotedAnswer
+    generation: Generation | None = None
+    nearest: tuple[Quote, ...] = ()
+    finished: bool = True
+
+
+def outcome_of(
+    engine: Engine, request: Request, answer: QuotedAnswer, generation: Generation | None = None
+) -> Outcome:
+    """Return the outcome of an engine that gave this answer: rate it, or find the nearest quotes."""
+    near = nearest(engine, request) if answer.abstained else ()
+    return Outcome(rated(engine, request.understood, answer), generation, near)
 
 
 def abstention(sources: Sequence[Source] = ()) -> QuotedAnswer:
