@@ -39,7 +39,7 @@ class Asked:
     written: str | None = None
 
     @classmethod
-    def by(cls, made: Generation, *, chat: bool = True) -> Self:
+    def by(cls, made: Generation, *, chat: bool) -> Self:
         """Make it from a generation."""
         repairs = made.repairs
         return cls(

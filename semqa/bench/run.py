@@ -254,9 +254,8 @@ def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Aske
     requests = [Request(item.question.question, item.question.sources) for item in items]
     if not isinstance(engine, GeneratingEngine):
         return [(engine.answer(*request), None) for request in requests]
-    chat = bool(getattr(engine, "chat", True))
     return [
-        (made.read(request.sources), Asked.by(made, chat=chat))
+        (made.read(request.sources), Asked.by(made, chat=engine.chat))
         for request, made in zip(requests, engine.generate(requests), strict=True)
     ]
 

@@ -181,8 +181,7 @@ def run_engine(choice: Choice, engine: Engine, task: AnswerTask, watch: Watch | 
         prompt = engine.prompt(*request)
         _say_what_fits(prompt, request)
         if task.with_prompt and task.output_format is not Format.JSON:
-            chat = getattr(engine, "chat", prompt.form != "completion")
-            say(show_prompt(prompt, chat=chat))
+            say(show_prompt(prompt, chat=engine.chat))
     started = time.perf_counter()
     answer, generation = _answer(engine, request, watch)
     seconds = time.perf_counter() - started

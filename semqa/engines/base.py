@@ -111,6 +111,11 @@ class GeneratingEngine(Engine, Protocol):
     batch_size: int
     """Number of questions per batch."""
 
+    @property
+    def chat(self) -> bool:
+        """Whether prompts are sent as chat messages, as far as is known; if False, as text."""
+        ...
+
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:

@@ -29,6 +29,7 @@ class Model:
 
     name = "fake:model"
     batch_size = 3
+    chat = True
 
     def __init__(self, prompts: PromptBuilder | None) -> None:
         self.prompts = prompts

@@ -21,6 +21,7 @@ class FakeModel:
         assert isinstance(prompts, PromptBuilder)
         self.name = spec
         self.batch_size = 2
+        self.chat = prompts.form != "completion"
         self.prompts = prompts
         self.options = {name: value for name, value in options.items() if name != "prompts"}
         self.done: list[str] = []

@@ -94,6 +94,7 @@ class Prompted(Scripted):
 
     name = "prompted:x"
     batch_size = 1
+    chat = True
 
     def generate(self, _requests: Any) -> Any:
         raise NotImplementedError
