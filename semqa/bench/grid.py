@@ -19,7 +19,7 @@ from semqa.bench.folder import (
     pretty,
 )
 from semqa.bench.plan import Plan
-from semqa.bench.run import Progress, Workers, run
+from semqa.bench.run import Watch, Workers, run
 from semqa.data.files import locked, make_folder, write_atomic
 from semqa.data.jsonl import read_object
 from semqa.engines import ConstrainedEngine, Engine, SharingEngine, close_engine
@@ -58,10 +58,20 @@ class CellOutcome:
     exemplars: Mapping[str, object] | None = None
 
 
+class GridWatch(Watch):
+    """Is told about the runs of a grid as well."""
+
+    def begin(self, cell: Cell) -> None:
+        """Note the start of a run."""
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Note the outcome of a run."""
+
+
 class EngineCache:
     """Caches the last engine, so that consecutive runs share a model."""
 
-    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._spec: str | None = None
         self._held: Engine | None = None
@@ -88,13 +98,9 @@ class EngineCache:
 def run_grid(
     cells: Sequence[Cell],
     out: Path,
-    *,
-    on_cell: Callable[[Cell], None] = lambda _: None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-    on_done: Callable[[CellOutcome], None] = lambda _: None,
-    on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
-    say: Callable[[str], None] | None = None,
+    watch: GridWatch,
     judge: Judge | None = None,
+    *,
     retry_failed: bool = False,
     workers: Workers | None = None,
 ) -> list[CellOutcome]:
@@ -110,12 +116,12 @@ def run_grid(
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
     questions = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
-    exemplars = ExemplarCache(on_embedded)
-    held = EngineCache(say)
+    exemplars = ExemplarCache(watch.embedded)
+    held = EngineCache(watch.note)
 
     def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
         asked = questions(plan.data, plan.limit)
-        prompts = plan.create_prompts(asked, prepare=False, cache=exemplars)
+        prompts = plan.create_prompts(asked, watch.embedded, exemplars)
         found = _finished(folder, plan.identity(prompts))
         if (
             found is not None
@@ -126,10 +132,9 @@ def run_grid(
         return "done", run(
             plan,
             folder,
-            on_progress,
+            watch,
             prompts,
-            say=say,
-            judge=judge,
+            judge,
             engines=held.take,
             retry_failed=retry_failed,
             workers=workers,
@@ -162,9 +167,9 @@ def run_grid(
         first.setdefault(cell.plan.engine, at)
     with own_errors(out), locked(out / ".grid.lock", wait_seconds=0), closing(held):
         for at in sorted(range(len(cells)), key=lambda at: (first[cells[at].plan.engine], at)):
-            on_cell(cells[at])
+            watch.begin(cells[at])
             outcomes[at] = outcome_of(cells[at])
-            on_done(outcomes[at])
+            watch.end(outcomes[at])
             rows = [
                 asdict(outcomes[at])
                 if at in outcomes

@@ -110,15 +110,13 @@ class Plan:
     def create_prompts(
         self,
         questions: Sequence[Question],
-        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
-        *,
-        prepare: bool = True,
+        on_embedded: Callable[[int, int], None],
         cache: ExemplarCache | None = None,
     ) -> PromptBuilder | None:
         """Create the prompt builder. A question is never its own exemplar, by text or by qid.
 
         Args:
-            prepare: choose the exemplars of all questions now; the identity does not need them.
+            on_embedded: called while questions are embedded, unless there is a cache.
             cache: cache of encoders and files shared by several runs.
         """
         if self.prompts is None:
@@ -126,10 +124,7 @@ class Plan:
         if self.prompts.train is not None:
             _check_regular(self.prompts.train, "train")
         asked = [(question.question, question.qid) for question in questions]
-        builder = self.prompts.create_builder(asked, on_progress, cache)
-        if prepare:
-            builder.prepare([question.question for question in questions])
-        return builder
+        return self.prompts.create_builder(asked, on_embedded, cache)
 
     def create_engine(
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None

@@ -56,6 +56,22 @@ class Progress(NamedTuple):
         )
 
 
+class Watch:
+    """Is told about a run, and ignores it; `note` may be called from any thread."""
+
+    def progress(self, progress: Progress) -> None:
+        """Note the start of the answers, or one more example."""
+
+    def embedded(self, done: int, total: int) -> None:
+        """Note how many questions are embedded to find their nearest exemplars."""
+
+    def note(self, text: str) -> None:
+        """Note a message, such as one about a slow step."""
+
+
+UNWATCHED = Watch()
+
+
 class Workers(Protocol):
     """Other processes that answer for a run (`semqa.distributed`); this one writes the files."""
 
@@ -80,9 +96,8 @@ class Workers(Protocol):
 def run(
     plan: Plan,
     out: Path,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    watch: Watch = UNWATCHED,
     prompts: PromptBuilder | None = None,
-    say: Callable[[str], None] | None = None,
     judge: Judge | None = None,
     *,
     engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
@@ -98,7 +113,6 @@ def run(
     not, except that the unfinished questions of a batch with a failure are asked one by one.
 
     Args:
-        say: called with messages about slow steps, from any thread.
         judge: judges the answers at the end; its judgements go to ``judged.jsonl``.
         engines: returns the engine, and is responsible for closing it; by default the plan creates
             one, which is closed at the end.
@@ -108,24 +122,25 @@ def run(
     questions = plan.questions()
     items = plan.items(questions)
     if prompts is None:
-        prompts = plan.create_prompts(questions, prepare=False)
+        prompts = plan.create_prompts(questions, watch.embedded)
     with ExitStack() as closing:
 
         def create_engine() -> Engine | None:
             if prompts is not None:
                 prompts.prepare([question.question for question in questions])
+            if workers is not None:
+                return None
             if engines is not None:
                 return engines(plan, prompts)
-            made = plan.create_engine(prompts, say)
+            made = plan.create_engine(prompts, watch.note)
             # An engine left open could keep the process from exiting.
             closing.callback(close_engine, made)
             return made
 
         # Create the engine of a new run before writing anything, because it may fail. For a resumed
         # run, load it only if there is something left to answer.
-        here = workers is None
-        engine = create_engine() if here and not (out / RUN_FILE).exists() else None
-        loaded = engine is not None
+        is_new = workers is None and not (out / RUN_FILE).exists()
+        engine = create_engine() if is_new else None
         make_folder(out)
         with own_errors(out), locked(out / ".lock", wait_seconds=0):
             identity = plan.identity(prompts)
@@ -138,23 +153,21 @@ def run(
             before = _earlier(out, kept) if resumed == len(items) else {}
             with journal:
                 progress = Progress(resumed, len(items), resumed, again)
-                on_progress(progress)
-                if resumed < len(items) and here and not loaded:
+                watch.progress(progress)
+                if resumed < len(items) and engine is None:
                     engine = create_engine()
-                elif resumed < len(items) and prompts is not None:
-                    prompts.prepare([question.question for question in questions])
                 size = plan.batch_size()
-                if here:
-                    size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
+                if isinstance(engine, GeneratingEngine):
+                    size = engine.batch_size
                 groups = _groups(items, size, journal)
                 try:
                     for record in _answers(plan, prompts, groups, engine, workers):
                         if record.id not in journal.records:
                             journal.append(record)
                             progress = progress.after(record)
-                            on_progress(progress)
+                            watch.progress(progress)
                 except SemqaError:
-                    if begun and not here and not journal.records:
+                    if begun and workers is not None and not journal.records:
                         release(out)  # leave no trace, as if creating the engine had failed
                     raise
             journal.tidy(keys)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import outcomes_table, show_results, watching
 from semqa.cli.choice import EngineOptions, choose, with_default
 from semqa.cli.command import taking
 from semqa.cli.eval.judging import BenchJudge
@@ -71,6 +70,7 @@ def quotesum(
     The exit code is 1 if all examples failed, or if a run of a grid failed.
     """
     from semqa.bench import Plan, run
+    from semqa.cli.bench_watch import show_results, watching
 
     options: EngineOptions = ctx.obj[EngineOptions]
     if config is not None:
@@ -89,19 +89,12 @@ def quotesum(
     prompts = None
     with resumable(), ctx.obj[RayOptions].opened() as elsewhere, watching(engine) as watch:
         if choice.prompts is not None:
-            prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
+            prompts = plan.create_prompts(plan.questions(), watch.embedded)
             choice.say_citations(prompts)
         if judging is not None:
             judging.on_progress = watch.judged
         results = run(
-            plan,
-            out,
-            watch.progress,
-            prompts,
-            watch.note,
-            judging,
-            retry_failed=retry_failed,
-            workers=elsewhere,
+            plan, out, watch, prompts, judging, retry_failed=retry_failed, workers=elsewhere
         )
     if as_json:
         write_result(json_line(results, indent=2))
@@ -124,6 +117,7 @@ def _run_grid(
     from semqa.bench.config import read_config
     from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
+    from semqa.cli.bench_watch import outcomes_table, watching
 
     options: EngineOptions = ctx.obj[EngineOptions]
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
@@ -147,16 +141,7 @@ def _run_grid(
         if judging is not None:
             judging.on_progress = watch.judged
         outcomes = run_grid(
-            cells,
-            out,
-            on_cell=watch.begin,
-            on_progress=watch.progress,
-            on_done=watch.end,
-            on_embedded=watch.embedded,
-            say=watch.note,
-            judge=judging,
-            retry_failed=whole["retry_failed"],
-            workers=elsewhere,
+            cells, out, watch, judging, retry_failed=whole["retry_failed"], workers=elsewhere
         )
     if as_json:
         write_result(json_line({"out": str(out), "cells": [asdict(o) for o in outcomes]}, indent=2))

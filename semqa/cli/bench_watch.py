@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from semqa.bench.grid import Cell, CellOutcome, GridWatch
+from semqa.bench.run import Progress
 from semqa.cli.eval.judging import unparsed_note
 from semqa.cli.output import say, write_result
 from semqa.cli.tables import judged_table, make_table, print_tables, quotesum_notes, scores_table
@@ -16,13 +18,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.table import Table
 
-    from semqa.bench.grid import Cell, CellOutcome
-    from semqa.bench.run import Progress
-
 MAX_SHOWN_ERRORS = 3  # distinct errors shown during a run; the rows have all of them
 
 
-class Watch:
+class BarWatch(GridWatch):
     """Reports runs on standard error: notes, and a bar on a terminal."""
 
     def __init__(self, bar: Bar, title: str = "", total: int = 0) -> None:
@@ -82,7 +81,7 @@ class Watch:
 
 
 @contextmanager
-def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
+def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[BarWatch]:
     """Show the progress of a run or grid."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -98,7 +97,7 @@ def watching(title: str = "", cells: Sequence[Cell] = ()) -> Iterator[Watch]:
         expand=True,
         disable=not sys.stderr.isatty(),
     ) as bar:
-        yield Watch(bar, title, len(cells))
+        yield BarWatch(bar, title, len(cells))
 
 
 def _outcome_text(outcome: CellOutcome) -> str:

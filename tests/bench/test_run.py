@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
-from semqa.bench.run import Progress
+from semqa.bench.run import Progress, Watch
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
@@ -25,6 +26,18 @@ from semqa.quotes.repair import repair
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DATA = EXAMPLES / "quotesum.jsonl"
+
+
+class Seen(Watch):
+    """Keeps the progress of runs, and calls a function at each step."""
+
+    def __init__(self, then: Callable[[Progress], None] = lambda _: None) -> None:
+        self.seen: list[Progress] = []
+        self._then = then
+
+    def progress(self, progress: Progress) -> None:
+        self.seen.append(progress)
+        self._then(progress)
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
@@ -128,9 +141,9 @@ def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
     assert 3 <= done < 40
     with journal.open("ab") as stream:
         stream.write(b'{"id": "q39", "predic')  # a line torn by the kill
-    progress: list[Progress] = []
-    run(Plan(data, "extractive"), tmp_path / "killed", progress.append)
-    assert progress[0].resumed == done
+    watch = Seen()
+    run(Plan(data, "extractive"), tmp_path / "killed", watch)
+    assert watch.seen[0].resumed == done
     assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
 
 
@@ -210,15 +223,15 @@ def test_what_failed_is_tried_again_and_nothing_else(
     engines = [Moody("bridge", "spices"), Moody("spices"), Moody(), Moody()]
     made = iter(engines)
     monkeypatch.setattr(Plan, "create_engine", lambda *_: next(made))
-    seen: list[Progress] = []
+    watch = Seen()
     for left in (2, 1, 0, 0):
-        results: Any = run(Plan(DATA, "lead-1"), tmp_path, seen.append, retry_failed=True)
+        results: Any = run(Plan(DATA, "lead-1"), tmp_path, watch, retry_failed=True)
         assert (results["failed"], results["answered"]) == (left, 3 - left)
         rows = rows_of(tmp_path)
         assert [row["id"] for row in rows] == ["EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3"]
         assert sum(row["error"] is not None for row in rows) == left
     assert [len(engine.asked) for engine in engines] == [3, 2, 1, 0]
-    starts = [(each.resumed, each.again) for each in seen if each.done == each.resumed]
+    starts = [(each.resumed, each.again) for each in watch.seen if each.done == each.resumed]
     assert starts == [(0, 0), (1, 2), (2, 1), (3, 0)]
 
 
@@ -235,9 +248,9 @@ def test_what_failed_stays_failed_unless_it_is_to_be_tried_again(
         raise AssertionError("there is nothing to ask")
 
     monkeypatch.setattr(Plan, "create_engine", no_engine)
-    seen: list[Progress] = []
-    run(Plan(DATA, "lead-1"), tmp_path, seen.append)
-    assert [(each.resumed, each.again) for each in seen] == [(3, 0)]
+    watch = Seen()
+    run(Plan(DATA, "lead-1"), tmp_path, watch)
+    assert [(each.resumed, each.again) for each in watch.seen] == [(3, 0)]
     assert without_times(tmp_path) == before
     # Killed after the failure: the rest is asked, what failed is not.
     journal.write_bytes(first + failed + last[:30])

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from semqa.bench import Plan, run
-from semqa.bench.run import Progress
-from tests.bench.test_run import many_questions
+from tests.bench.test_run import Seen, many_questions
 from tests.distributed.test_ray_runs import record_of, record_rows
 
 pytestmark = pytest.mark.slow
@@ -70,7 +69,7 @@ def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     wait_until(lambda: not [*marked(mark)])
 
     # It may go on without Ray as well.
-    progress: list[Progress] = []
-    run(plan, out, progress.append)
-    assert progress[0].resumed == done
+    watch = Seen()
+    run(plan, out, watch)
+    assert watch.seen[0].resumed == done
     assert record_of(out) == record_of(tmp_path / "here")

@@ -20,6 +20,7 @@ from semqa.distributed.cluster import RaySettings
 from semqa.distributed.workers import RayWorkers
 from semqa.errors import InputError, UnavailableError
 from semqa.retrieval.settings import PromptSettings
+from tests.bench.test_run import Seen
 from tests.cli.conftest import Command, semqa
 from tests.distributed.conftest import QUESTIONS, Nodes
 from tests.distributed.plans import SlowPlan
@@ -57,10 +58,10 @@ def test_a_run_ends_as_in_one_process(
     nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
 ) -> None:
     made = plan(seconds=0.01)
-    progress: list[Progress] = []
-    run(made, tmp_path / "ray", progress.append, workers=nodes.workers)
+    watch = Seen()
+    run(made, tmp_path / "ray", watch, workers=nodes.workers)
     assert record_of(tmp_path / "ray") == record_of(expected)
-    assert [each.done for each in progress] == list(range(QUESTIONS + 1))
+    assert [each.done for each in watch.seen] == list(range(QUESTIONS + 1))
     asked = answers_by(made)
     assert 1 <= len(asked) <= 2  # a slow second worker may get nothing
     assert os.getpid() not in asked
@@ -93,7 +94,7 @@ def test_dead_workers_change_nothing_but_a_deadly_example(
             killed.append(int(number))
             os.kill(killed[0], signal.SIGKILL)
 
-    results: Any = run(made, tmp_path / "ray", kill, workers=nodes.workers)
+    results: Any = run(made, tmp_path / "ray", Seen(kill), workers=nodes.workers)
     asked = answers_by(made)
     assert "who sang in town 3?" in asked[killed[0]]
     again = [who for who, questions in asked.items() if "who sang in town 3?" in questions]
@@ -192,6 +193,6 @@ def test_a_killed_node_changes_nothing(
         if progress.done > 4 and doomed in nodes.cluster.worker_nodes:
             nodes.cluster.remove_node(doomed, allow_graceful=False)
 
-    run(made, tmp_path / "ray", kill, workers=nodes.workers)
+    run(made, tmp_path / "ray", Seen(kill), workers=nodes.workers)
     assert doomed not in nodes.cluster.worker_nodes
     assert record_of(tmp_path / "ray") == record_of(expected)
