@@ -9,7 +9,7 @@ annotation; it is listed in the details at the end. Offsets are Unicode code poi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -174,6 +174,13 @@ async def prepare_conversation(
     return prepared, Content(page_address(request), form)
 
 
+class Citation(NamedTuple):
+    """A verified quote of a reply: the ``url_citation`` at its place, and its place in the source."""
+
+    place: dict[str, Any]
+    source: dict[str, Any]
+
+
 class Content:
     """Builds the text of a reply, with the offsets of its quotes."""
 
@@ -187,7 +194,7 @@ class Content:
     def text(self) -> str:
         return "".join(self._parts)
 
-    def add(self, piece: Piece) -> tuple[str, dict[str, Any] | None]:
+    def add(self, piece: Piece) -> tuple[str, Citation | None]:
         """Add a piece; return its text and its citation, or None if it has no citation."""
         segment = piece.segment
         text, before = segment.text, 0
@@ -219,7 +226,7 @@ class Content:
             "quote": segment.text,
             "status": segment.status.value,
         }
-        return text, {"place": place, "source": source}
+        return text, Citation(place, source)
 
     def offer(self, result: AnswerResult) -> list[Piece]:
         """Return the closest passages, with their numbers, if the answer abstains.
@@ -258,18 +265,18 @@ class ChatReply(Serializer):
                 # The official client merges the chunks of a stream by index.
                 "index": len(self._annotations),
                 "type": "url_citation",
-                "url_citation": cited["place"],
-                **cited["source"],
+                "url_citation": cited.place,
+                **cited.source,
             }
             self._annotations.append(annotation)
             if piece.source is not None and piece.source.label:
                 return chunks  # Open WebUI lists its own passages itself
-            at = cited["place"]
+            at = cited.place
             # Open WebUI would show only the title of an annotation; this event adds the quote.
             # It shows the URL instead of the name unless a source is external.
             shown = {
                 "source": {"name": at["title"], "url": at["url"]},
-                "document": [cited["source"]["quote"]],
+                "document": [piece.segment.text],
                 "metadata": [{"source": at["url"], "name": at["title"], "external": True}],
             }
             source = {"type": "source", "data": shown}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -139,8 +139,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         Place("search", at, found.source.title or None, found.source.url or "")
         for at, found in enumerate(prepared.sources[len(sources) :], results)
     ]
-    by_id = {id(each): place for each, place in zip(prepared.sources, places, strict=True)}
-    reply = MessageReply(prepared, by_id)
+    reply = MessageReply(prepared, places)
     return await respond(request, prepared, reply, stream=bool(body.stream))
 
 
@@ -344,9 +343,9 @@ class Place:
 
 
 class MessageReply(Serializer):
-    """Serializes a message."""
+    """Serializes a message; the place of source *k* is ``places[k - 1]``."""
 
-    def __init__(self, prepared: PreparedQuestion, places: Mapping[int, Place]) -> None:
+    def __init__(self, prepared: PreparedQuestion, places: Sequence[Place]) -> None:
         self._prepared = prepared
         self._places = places
         self._blocks: list[dict[str, Any]] = []
@@ -359,9 +358,8 @@ class MessageReply(Serializer):
     def add(self, piece: Piece) -> list[bytes]:
         segment = piece.segment
         citation = None
-        if isinstance(segment, Quote) and segment.verified and piece.source is not None:
-            place = self._places.get(id(piece.source))
-            citation = None if place is None else place.citation(segment)
+        if isinstance(segment, Quote) and segment.verified:
+            citation = self._places[segment.source - 1].citation(segment)
         if citation is None:
             events = [] if self._open else self._start(cited=False)
             self._blocks[-1]["text"] += segment.text

@@ -169,7 +169,7 @@ class ResponseReply(Serializer):
         text, cited = self._content.add(piece)
         events = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
         if cited is not None:
-            annotation = {"type": "url_citation", **cited["place"], **cited["source"]}
+            annotation = {"type": "url_citation", **cited.place, **cited.source}
             at = len(self._annotations)
             self._annotations.append(annotation)
             added = {"annotation": annotation, "annotation_index": at}
