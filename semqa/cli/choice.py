@@ -99,7 +99,7 @@ class EngineOptions:
     @classmethod
     def collect(cls, ctx: Any, values: dict[str, Any]) -> EngineOptions:
         """Return the options that were given; those from the environment are optional."""
-        sources = {name: ctx.get_parameter_source(name) for name in (*ctx.params, *values)}
+        sources = {each.name: ctx.get_parameter_source(each.name) for each in ctx.command.params}
         by = {
             kind: frozenset(n for n, source in sources.items() if source and source.name == kind)
             for kind in ("COMMANDLINE", "ENVIRONMENT", "DEFAULT")
