@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, fields
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
-    from semqa.cli.bench_config import ConfigReader
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -74,10 +73,7 @@ def quotesum(
 
     options: EngineOptions = ctx.obj[EngineOptions]
     if config is not None:
-        given = {"out": out, "retry_failed": retry_failed}
-        given |= asdict(ctx.obj[BenchJudge]) | asdict(ctx.obj[RayOptions])
-        of_runs = {"data": data, "engine": engine, "limit": limit}
-        _run_grid(config, ctx, given, of_runs, as_json=as_json)
+        _run_grid(config, ctx, out, retry_failed=retry_failed, as_json=as_json)
         return
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
@@ -106,12 +102,7 @@ def quotesum(
 
 
 def _run_grid(
-    config: Path,
-    ctx: typer.Context,
-    whole: dict[str, Any],
-    of_runs: Mapping[str, Any],
-    *,
-    as_json: bool,
+    config: Path, ctx: typer.Context, out: Path | None, *, retry_failed: bool, as_json: bool
 ) -> None:
     """Run a grid, after checking its whole file."""
     from semqa.bench.config import read_config
@@ -120,28 +111,31 @@ def _run_grid(
     from semqa.cli.bench_watch import outcomes_table, watching
 
     options: EngineOptions = ctx.obj[EngineOptions]
-    typed = {name: value for name, value in of_runs.items() if name in options.typed}
-    reader = ConfigReader(read_config(config), ctx, typed)
-    in_file = reader.whole()
-    whole |= {name: v for name, v in in_file.items() if name not in options.typed}
-    if whole["out"] is None:
+    reader = ConfigReader(read_config(config), ctx)
+    in_file = {name: v for name, v in reader.whole().items() if name not in options.typed}
+    out = in_file.get("out", out)
+    if out is None:
         raise InputError(
             "is missing. Give a folder here or with --out.", field="out", where=str(config)
         )
     cells = reader.cells()
     for line in reader.left_out:
         say(line)
-    out: Path = whole["out"]
-    with _at_line(reader, whole, "judge"):
-        judge = _made(BenchJudge, whole)
+    with reader.at_line(in_file, "judge"):
+        judge = _with_file(ctx.obj[BenchJudge], in_file)
         judging = ctx.with_resource(_judge(judge, options.typed | in_file.keys()))
-    with _at_line(reader, whole, "distributed"):
-        elsewhere = ctx.with_resource(_made(RayOptions, whole).opened())
+    with reader.at_line(in_file, "distributed"):
+        elsewhere = ctx.with_resource(_with_file(ctx.obj[RayOptions], in_file).opened())
     with resumable(), watching(cells=cells) as watch:
         if judging is not None:
             judging.on_progress = watch.judged
         outcomes = run_grid(
-            cells, out, watch, judging, retry_failed=whole["retry_failed"], workers=elsewhere
+            cells,
+            out,
+            watch,
+            judging,
+            retry_failed=in_file.get("retry_failed", retry_failed),
+            workers=elsewhere,
         )
     if as_json:
         write_result(json_line({"out": str(out), "cells": [asdict(o) for o in outcomes]}, indent=2))
@@ -152,21 +146,10 @@ def _run_grid(
         raise typer.Exit(1)
 
 
-@contextmanager
-def _at_line(reader: ConfigReader, whole: Mapping[str, Any], key: str) -> Iterator[None]:
-    """Add the line of a setting to its errors; `key` is the setting of those that name none."""
-    try:
-        yield
-    except InputError as error:
-        name = error.field if error.field in whole else key
-        place = reader.setting(str(name), whole[str(name)])
-        error.where = error.where or (None if place is None else place.where)
-        raise
-
-
-def _made(kind: Any, values: Mapping[str, Any]) -> Any:
-    """Return a dataclass made from those values that are its fields."""
-    return kind(**{each.name: values[each.name] for each in fields(kind)})
+def _with_file(options: Any, in_file: Mapping[str, Any]) -> Any:
+    """Return options of the command with the values that a grid file has for them."""
+    own = {each.name for each in fields(options)} & in_file.keys()
+    return replace(options, **{name: in_file[name] for name in own})
 
 
 def _judge(judge: BenchJudge, given: Collection[str]) -> AbstractContextManager[CachedJudge | None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -40,15 +41,14 @@ _OF_RUNS = ("data", "engine", "limit")
 class ConfigReader:
     """Parses the settings of a grid with the flags of a command.
 
-    Typed flags and the environment apply to all runs; `typed` has the flags that are not engine
-    options, by name.
+    Typed flags and the environment apply to all runs.
     """
 
-    def __init__(self, config: GridConfig, ctx: typer.Context, typed: Mapping[str, object]) -> None:
+    def __init__(self, config: GridConfig, ctx: typer.Context) -> None:
         self._config = config
         self._ctx = ctx
         self._options: EngineOptions = ctx.obj[EngineOptions]
-        self._typed = typed
+        self._fixed = {name: ctx.params[name] for name in _OF_RUNS if name in self._options.typed}
         self._of_engines = engine_params().keys()
         names = {*WHOLE, *_OF_RUNS, *self._of_engines}
         self._flags = {str(p.name): p for p in ctx.command.params if p.name in names}
@@ -67,6 +67,17 @@ class ConfigReader:
         """Return the setting with this key and value, or None."""
         settings = (each for _, values in self._config.every() for each in values)
         return next((s for s in settings if s.key == key and s.text == str(value)), None)
+
+    @contextmanager
+    def at_line(self, in_file: Mapping[str, Any], key: str) -> Iterator[None]:
+        """Add the line of a setting to its errors; `key` is the setting of those that name none."""
+        try:
+            yield
+        except InputError as error:
+            name = str(error.field if error.field in WHOLE else key)
+            place = self.setting(name, in_file.get(name))
+            error.where = error.where or (None if place is None else place.where)
+            raise
 
     def whole(self) -> dict[str, Any]:
         """Return the settings of the whole grid, by parameter name."""
@@ -140,7 +151,7 @@ class ConfigReader:
             ) from error
 
     def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:
-        ignored = {*WHOLE, *self._typed, *(self._options.typed & self._of_engines)}
+        ignored = {*WHOLE, *self._fixed, *(self._options.typed & self._of_engines)}
         own = {
             key: each
             for key, each in settings.items()
@@ -150,7 +161,7 @@ class ConfigReader:
             (each for each in own.values() if each.own), next(iter(settings.values()))
         )
         values = {key: self._value(each) for key, each in own.items() if key != NAME}
-        values |= self._typed
+        values |= self._fixed
         title = own[NAME].text if NAME in own else None
         try:
             engine = str(values.get("engine") or "extractive")
