@@ -81,15 +81,16 @@ class Plan:
             "limit": self.limit,
         }
         if self.prompts is not None:
-            asked = self.prompts
+            prompts = self.prompts
+            train = prompts.train if prompts.count else None
             settings["prompts"] = {
-                "template": asked.template,
-                "shots": asked.shots,
-                "exemplars": asked.strategy if asked.count else None,
-                "train": asked.train.name if asked.train is not None and asked.count else None,
-                "encoder": asked.encoder,
-                "form": asked.form,
-                "seed": asked.seed,
+                "template": prompts.template,
+                "shots": prompts.shots,
+                "exemplars": prompts.strategy if prompts.count else None,
+                "train": None if train is None else train.name,
+                "encoder": prompts.encoder,
+                "form": prompts.form,
+                "seed": prompts.seed,
             }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         name = self.name or self.engine.rstrip("/").rpartition("/")[2]
@@ -219,10 +220,10 @@ def settings_of(plan: Plan) -> dict[str, object]:
     """Return the settings that distinguish a plan's run."""
     found: dict[str, object] = {"engine": plan.engine}
     if plan.prompts is not None:
-        asked = plan.prompts
-        found |= {"prompt": asked.template, "shots": asked.count}
-        if asked.count:
-            found["exemplars"] = asked.strategy
+        prompts = plan.prompts
+        found |= {"prompt": prompts.template, "shots": prompts.count}
+        if prompts.count:
+            found["exemplars"] = prompts.strategy
     return found | plan.given | {"data": plan.data.name, "limit": plan.limit}
 
 

@@ -18,7 +18,7 @@ Count = Annotated[int, Interval(ge=0, le=10**15)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelCall:
     """Input and output of the model for one answer.
 
     Every field except `exemplars` is None if the engine does not report it.
@@ -64,7 +64,7 @@ class Record:
         scores: result of `ExampleScores.to_dict`, for information only: results are computed from
             `prediction`.
         seconds: time taken by the engine; a batch is divided equally among its questions.
-        asked: input and output of the model; None without a model or an answer. Its fields are
+        call: input and output of the model; None without a model or an answer. Its fields are
             written as fields of the row.
     """
 
@@ -81,7 +81,7 @@ class Record:
     seconds: Annotated[float, Interval(ge=0, le=1e15)]
     spans: Sequence[Mapping[str, object]]
     verdict: Verdict
-    asked: Asked | None = None
+    call: ModelCall | None = None
 
     @classmethod
     def of(
@@ -93,7 +93,7 @@ class Record:
         scores: ExampleScores,
         seconds: float,
         error: str | None,
-        asked: Asked | None = None,
+        call: ModelCall | None = None,
     ) -> Record:
         """Make the record of a new answer; the answer is empty if there is an error."""
         free = [s.text for s in answer.segments if isinstance(s, FreeText)]
@@ -109,23 +109,23 @@ class Record:
             sources_quoted=len({quote.source for quote in answer.quotes if quote.verified}),
             scores={name: value for name, value in scores.to_dict().items() if name != "qid"},
             seconds=round(seconds, 6),
-            asked=asked,
+            call=call,
             spans=[_span(quote) for quote in answer.quotes],
             verdict=answer.verdict(question),
         )
 
     @classmethod
     def read(cls, row: Row) -> Record:
-        """Parse a row; `asked` is None if the row has no exemplars field."""
+        """Parse a row; `call` is None if the row has no exemplars field."""
         record = read_as(cls, row, "Delete the line to run the example again.")
         if row.fields.get("exemplars") is None:
             return record
-        return replace(record, asked=read_as(Asked, row))
+        return replace(record, call=read_as(ModelCall, row))
 
     def to_dict(self) -> dict[str, object]:
         """Return the row, ready for JSON."""
-        row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
-        given = asdict(self.asked) if self.asked is not None else {}
+        row = {name: getattr(self, name) for name in self.__slots__ if name != "call"}
+        given = asdict(self.call) if self.call is not None else {}
         return row | {name: value for name, value in given.items() if value is not None}
 
 

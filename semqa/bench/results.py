@@ -13,7 +13,7 @@ from statistics import fmean, median, quantiles
 
 from semqa.attribution.records import versions
 from semqa.bench.plan import Item
-from semqa.bench.record import Asked, Record
+from semqa.bench.record import ModelCall, Record
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 from semqa.quotes import Verdict
 
@@ -56,16 +56,16 @@ def make_results(
     pairs = zip(items, records, strict=True)
     scores = [score_item(item, record.prediction) for item, record in pairs]
     answered = [record for record in records if record.error is None]
-    asked = [record.asked for record in answered if record.asked is not None]
+    calls = [record.call for record in answered if record.call is not None]
     return {
         "results": summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict(),
         "answered": len(answered),
         "failed": len(records) - len(answered),
         "failures": _failures(records),
         "quoting": _quoting(answered),
-        "exemplars": _exemplars([len(each.exemplars) for each in asked], identity),
-        "tokens": _tokens(asked),
-        "constraint": _constraint(asked),
+        "exemplars": _exemplars([len(each.exemplars) for each in calls], identity),
+        "tokens": _tokens(calls),
+        "constraint": _constraint(calls),
         "seconds": _seconds([record.seconds for record in answered]),
         "throughput": _throughput(answered),
         "config": dict(identity),
@@ -95,10 +95,10 @@ def _exemplars(counts: Sequence[int], identity: Mapping[str, object]) -> dict[st
     return {"asked": asked, "up_to": up_to, **shown, "prompts_with_fewer": fewer}
 
 
-def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
+def _tokens(calls: Sequence[ModelCall]) -> dict[str, object] | None:
     """Return prompt and output token counts, if the engine reports them."""
-    read = [each.prompt_tokens for each in asked if each.prompt_tokens is not None]
-    wrote = [each.new_tokens for each in asked if each.new_tokens is not None]
+    read = [each.prompt_tokens for each in calls if each.prompt_tokens is not None]
+    wrote = [each.new_tokens for each in calls if each.new_tokens is not None]
     if not (read and wrote):
         return None
     return {
@@ -106,13 +106,13 @@ def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
         "prompt_most": max(read),
         "new_mean": fmean(wrote),
         "new_most": max(wrote),
-        "cut_off": sum(each.finished is False for each in asked),
+        "cut_off": sum(each.finished is False for each in calls),
     }
 
 
-def _constraint(asked: Sequence[Asked]) -> dict[str, object] | None:
+def _constraint(calls: Sequence[ModelCall]) -> dict[str, object] | None:
     """Return how quotes were constrained and how well, if the engine reports it."""
-    reported = [each for each in asked if each.constraint is not None]
+    reported = [each for each in calls if each.constraint is not None]
     if not reported:
         return None
     return {
@@ -129,7 +129,7 @@ def _throughput(records: Sequence[Record]) -> dict[str, float] | None:
     if not seconds:
         return None
     found = {"answers_per_second": len(records) / seconds}
-    wrote = [record.asked.new_tokens for record in records if record.asked is not None]
+    wrote = [record.call.new_tokens for record in records if record.call is not None]
     if wrote and all(count is not None for count in wrote):
         found["new_tokens_per_second"] = sum(filter(None, wrote)) / seconds
     return found

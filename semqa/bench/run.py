@@ -22,7 +22,7 @@ from semqa.bench.folder import (
 )
 from semqa.bench.judging import judge_records
 from semqa.bench.plan import Item, Plan
-from semqa.bench.record import Asked, Record
+from semqa.bench.record import ModelCall, Record
 from semqa.bench.results import describe_machine, make_results, score_item
 from semqa.data.files import locked, make_folder, write_atomic
 from semqa.data.jsonl import read_object, write_jsonl
@@ -233,8 +233,8 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
             return [_record(item, engine) for item in items]
         share = (time.perf_counter() - started) / len(items)
         return [
-            _scored(item, answer, answer.marked, share, asked)
-            for item, (answer, asked) in zip(items, answers, strict=True)
+            _scored(item, answer, answer.marked, share, call)
+            for item, (answer, call) in zip(items, answers, strict=True)
         ]
     return [_record(item, engine) for item in items]
 
@@ -255,20 +255,20 @@ def _record(item: Item, engine: Engine | None) -> Record:
     if engine is None:
         raise ValueError("an item without a reference needs an engine")
     try:
-        ((answer, asked),) = _ask([item], engine)
+        ((answer, call),) = _ask([item], engine)
     except InputError as failure:
         seconds = time.perf_counter() - started
         return failed_record(item, str(failure), seconds=seconds)
-    return _scored(item, answer, answer.marked, time.perf_counter() - started, asked)
+    return _scored(item, answer, answer.marked, time.perf_counter() - started, call)
 
 
-def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
+def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, ModelCall | None]]:
     """Answer items; the second value is None for engines without a language model."""
     requests = [Request(item.question.question, item.question.sources) for item in items]
     if not isinstance(engine, GeneratingEngine):
         return [(engine.answer(*request), None) for request in requests]
     return [
-        (made.read(request.sources), Asked.by(made, chat=engine.chat))
+        (made.read(request.sources), ModelCall.by(made, chat=engine.chat))
         for request, made in zip(requests, engine.generate(requests), strict=True)
     ]
 
@@ -278,10 +278,10 @@ def _scored(
     answer: QuotedAnswer,
     text: str,
     seconds: float,
-    asked: Asked | None = None,
+    call: ModelCall | None = None,
     error: str | None = None,
 ) -> Record:
     question, scores = item.question, score_item(item, text)
     return Record.of(
-        item.key, question.qid, question.question, answer, scores, seconds, error, asked
+        item.key, question.qid, question.question, answer, scores, seconds, error, call
     )

@@ -40,7 +40,7 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     family, argument, given = _resolve(spec, options)
     engine: Callable[..., Engine] = getattr(import_module(family.module), family.engine)
     if family.settings is None:
-        return engine(spec[:4], int(argument)) if argument else engine(**given)
+        return engine(spec.partition("-")[0], int(argument)) if argument else engine(**given)
     arguments = {name: given[name] for name in _ARGUMENTS if name in given}
     return engine(argument, family.read_settings(given), **arguments)
 

@@ -27,8 +27,10 @@ from semqa.quotes.quote import (
 from semqa.quotes.words import cuts_word, has_content, leaks, read_words
 
 ABSTENTION = "The sources do not answer this question."
-NO_QUESTION = "This is not a question. Ask about the sources."
 """The "no answer" reply."""
+
+NO_QUESTION = "This is not a question. Ask about the sources."
+"""The reply to a greeting or thanks."""
 
 MAX_MARKS = 10_000
 """Answers with more marks are refused."""
