@@ -156,9 +156,9 @@ class Answering:
 
         If the client disconnects, `on_disconnect` gets the partial answer.
         """
-        request = prepared.request
-        sources = request.sources
+        sources = prepared.request.sources
         renumbering = Renumbering(sources) if prepared.renumber else None
+        budget = _TokenBudget(prepared.max_tokens)
         with self._measures.answer(self._engines.kind(prepared.engine)) as timer:
             if prepared.fixed_reply is not None or not sources:
                 reply = prepared.fixed_reply
@@ -166,47 +166,55 @@ class Answering:
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
-                engine = await self.engine(prepared.engine)
-                events = self._workers.answer(engine, request)
-                budget = _TokenBudget(prepared.max_tokens)
+                events = self._ask(prepared, budget)
                 try:
                     async for event in events:
                         if isinstance(event, Outcome):
                             outcome = event
-                            break
-                        timer.note_segment()
-                        kept = budget.take(event)
-                        if kept is not None:
-                            piece = renumbering.add(kept) if renumbering else kept
-                            yield Piece(piece, _source_of(prepared, kept))
-                        if budget.spent:
-                            break
+                        else:
+                            timer.note_segment()
+                            segment = renumbering.add(event) if renumbering else event
+                            yield Piece(segment, _source_of(prepared, event))
                 except (GeneratorExit, asyncio.CancelledError):
                     if on_disconnect is not None and budget.marked.strip():
                         cut = QuotedAnswer.parse(budget.marked, sources)
-                        outcome = Outcome(cut, finished=False)
-                        await on_disconnect(_result_of(prepared, outcome, renumbering))
+                        partial = Outcome(cut, finished=False)
+                        await on_disconnect(_result_of(prepared, partial, renumbering))
                     raise
                 finally:
                     await events.aclose()
-                if budget.spent:
-                    cut = QuotedAnswer.parse(budget.marked, sources)
-                    cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
-                    outcome = Outcome(cut, finished=False)
-                elif not (
-                    outcome.answer.plain.strip() or outcome.answer.quotes or outcome.answer.dropped
-                ):
-                    _log.warning(
-                        "the model returned an empty answer", extra={"engine": prepared.engine}
-                    )
-                    generation = outcome.generation
-                    cut_off = generation is not None and not generation.finished
-                    why = ": it reached its token limit." if cut_off else ". Ask again."
-                    raise EmptyAnswerError(f"The model returned an empty answer{why}")
             result = _result_of(prepared, outcome, renumbering)
             read = result.answer
             timer.finish(read.verdict(prepared.understood).value, read.counts)
             yield result
+
+    async def _ask(
+        self, prepared: PreparedQuestion, budget: _TokenBudget
+    ) -> AsyncGenerator[Segment | Outcome, None]:
+        """Yield the segments of an engine's answer within the budget, and finally the outcome."""
+        engine = await self.engine(prepared.engine)
+        events = self._workers.answer(engine, prepared.request)
+        try:
+            async for event in events:
+                if isinstance(event, Outcome):
+                    answer, generation = event.answer, event.generation
+                    if not (answer.plain.strip() or answer.quotes or answer.dropped):
+                        warning = "the model returned an empty answer"
+                        _log.warning(warning, extra={"engine": prepared.engine})
+                        cut_off = generation is not None and not generation.finished
+                        why = ": it reached its token limit." if cut_off else ". Ask again."
+                        raise EmptyAnswerError(f"The model returned an empty answer{why}")
+                    yield event
+                    return
+                if (kept := budget.take(event)) is not None:
+                    yield kept
+                if budget.spent:
+                    break
+        finally:
+            await events.aclose()
+        cut = QuotedAnswer.parse(budget.marked, prepared.request.sources)
+        cut = await run_in_threadpool(rated, engine, prepared.understood, cut)
+        yield Outcome(cut, finished=False)
 
     async def whole(self, prepared: PreparedQuestion) -> tuple[list[Piece], AnswerResult]:
         pieces: list[Piece] = []
