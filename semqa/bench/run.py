@@ -161,7 +161,12 @@ def run(
                     size = engine.batch_size
                 groups = _groups(items, size, journal)
                 try:
-                    for record in _answers(plan, prompts, groups, engine, workers):
+                    answers: Iterator[Record] = (
+                        each for group in groups for each in answer_items(group, engine)
+                    )
+                    if workers is not None and groups:
+                        answers = workers.answer(plan, prompts, groups)
+                    for record in answers:
                         if record.id not in journal.records:
                             journal.append(record)
                             progress = progress.after(record)
@@ -189,20 +194,6 @@ def _earlier(out: Path, keys: Sequence[str]) -> dict[str, object]:
     path = out / RESULTS_FILE
     found = read_object(path) if path.is_file() else {}
     return {key: found[key] for key in keys if key in found}
-
-
-def _answers(
-    plan: Plan,
-    prompts: PromptBuilder | None,
-    groups: Sequence[Sequence[Item]],
-    engine: Engine | None,
-    workers: Workers | None,
-) -> Iterator[Record]:
-    if workers is None:
-        for group in groups:
-            yield from answer_items(group, engine)
-    elif groups:
-        yield from workers.answer(plan, prompts, groups)
 
 
 def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:
