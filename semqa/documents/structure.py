@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
-"""Kinds of units. A header names a table's columns; meta is a line of a mail header or of blanks, a bare
-number, or the sender and date of a message."""
+"""Kinds of units. A header names a table's columns; meta is a line of a mail header, a line of blanks
+to fill in, a bare number, or the sender and date of a message."""
 
 CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
 """Kinds that make statements; the other kinds introduce them."""
@@ -36,10 +36,10 @@ FULL = 0.7
 """A line that could be longer than this share of the usual width is not full."""
 
 HANGING = 8
-"""A line that is indented by more blanks than this goes on with the line above."""
+"""A line indented by more spaces than this continues the line above."""
 
 LONGEST_SHORT, VALUE_LINES = 60, 6
-"""Maximum length of a line of an address or the like, and maximum number of such lines below a label."""
+"""Maximum length of an address line and the like, and maximum number of such lines below a label."""
 
 LONGEST_SENTENCE = 1_500
 """A longer sentence is split at white space, because some texts have no full stops."""
@@ -49,17 +49,17 @@ DECIDES = re.compile(
     r"postponed|refused|rejected)\b[^.:]{,40}\.?[^\w:]*|(?:no )?objections?(?:[,:;]| by\b| but\b|\.$)[^.]*\.?",
     re.IGNORECASE,
 )
-"""A decision on what the sentence before it says, such as "Approved." or "Carried by 6 to 2"."""
+"""A decision about the previous sentence, such as "Approved." or "Carried by 6 to 2"."""
 
 NEGATES = re.compile(
     r"\b(?:not|never|no(?!-)|without|exclu\w+|except\w*|prohibited|forbidden|limitations?|"
     r"nicht|kein\w*|ohne|ausschl\w+|ausgeschlossen|verboten|sans|interdit\w*|sin|prohibid\w+)\b",
     re.IGNORECASE,
 )
-"""A heading without which the text below it says the contrary, such as "What is not insured"."""
+"""A heading that reverses the meaning of the text below it, such as "What is not insured"."""
 
 AMOUNT = re.compile(r"[£$€] ?\d|\d[\d.,]* ?[£$€]")
-"""Start of a line such as "£24/month", which the heading above it names."""
+"""Start of a line such as "£24/month", whose name is the heading above it."""
 
 _PRICED = re.compile(r"\w.*(?:[£$€] ?\d[\d.,]*|\d[\d.,]* ?[£$€])$")
 """A line such as "Total to pay £62.77"."""
@@ -134,14 +134,14 @@ _GAP, _WIDE_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)"), re.compile(r"\S {4,}
 _GOES_ON = re.compile(
     r"(?<![\w/.'’-])(?:(?-i:a)|an|the|of|or|and|to|at|with|our|your|its)$", re.IGNORECASE
 )
-"""Words that hardly a sentence or heading ends with."""
+"""Words that rarely end a sentence or heading."""
 _FENCE = re.compile(r"[ \t]*(```|~~~)[ \t]*([^`\n]*)$")
 _COMMENT = re.compile(r"[ \t]*<!--(?!.*-->.*\w)")
 _MARKS = re.compile(r"[*#`|>_~]+")
 _RAISED = re.compile(r"(?<=[^\W\d_]{3})[¹²³⁰⁴-⁹]{1,2}(?!\w)")
-"""The mark of a note after a word, with which the word would be another one."""
+"""The mark of a note right after a word, which would change the word."""
 STRUCK = re.compile(r"(?<!~)~~(?=[^\s~])[^~]{1,1000}(?<!\s)~~(?!~)")
-"""Text that is struck through."""
+"""Struck-through text."""
 _CLOSING = r"(?:[\"'”’»*_)\]†‡§¹²³⁰⁴-⁹]|\[\^?\w{1,4}\])"
 _STOP = re.compile(
     rf"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++{_CLOSING}*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
@@ -167,7 +167,7 @@ _ORDINAL = re.compile(
     r"(?<![\w.,:])\d{1,2}\.$",
     re.IGNORECASE,
 )
-"""What may be a German ordinal, as in "am 3. Werktag" and "1. Mai"."""
+"""A possible German ordinal, as in "am 3. Werktag" and "1. Mai"."""
 _COUNTED = re.compile(
     r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März?|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|"
     r"Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|Stock|Etage|OG|Obergeschoss|Quartal|Halbjahr|Werktag)\b"
@@ -179,7 +179,7 @@ _ONLY_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
 _BOXES = frozenset("☐☑☒✓✔✗✘")
 _JOINERS = frozenset("\u200d\ufe0f")
 _LABEL_WORDS, _CAPITAL_WORDS = 3, 8
-"""A first sentence of at most this many words ("Night mode."), or as many in capitals, labels the next."""
+"""A first sentence with at most this many words ("Night mode."), or in capitals, labels the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Structure:
 
 
 def plain(text: str) -> str:
-    r"""Return a text on one line, without Markdown markup, marks of notes and what is struck through.
+    r"""Return a text on one line, without Markdown markup, marks of notes and struck-through text.
 
     Example:
         >>> plain("**Night.** The fan¹\n runs | ~~high~~ low |")
@@ -331,7 +331,7 @@ def read_structure(text: str) -> Structure:
 
 
 def _is_divided(lines: Sequence[_Line]) -> bool:
-    """Whether the first cells of rows are repeated between rows that have no other cell."""
+    """Whether rows with a single cell divide a table whose first cells are repeated."""
     rows = [line.stripped for line in takewhile(lambda line: _is_row(line.text), lines)]
     names = [
         row.strip("|").partition("|")[0].strip() for row in rows if not _LONE_CELL.fullmatch(row)
@@ -340,7 +340,7 @@ def _is_divided(lines: Sequence[_Line]) -> bool:
 
 
 def _width(blocks: Sequence[Sequence[_Line]]) -> int:
-    """Return the usual width of lines: nine of ten that another one follows are at most as long."""
+    """Return the usual width of lines: 90% of the lines before another line are at most as long."""
     lengths = sorted(len(line.text.rstrip()) for block in blocks for line in block[:-1])
     return lengths[9 * len(lengths) // 10] if lengths else 0
 
@@ -520,7 +520,7 @@ class _Reader:
     def _lead_in(self) -> int | None:
         """Return the index of the last unit if it introduces a list or table, else None.
 
-        A lead-in ends with a colon or without punctuation, and is no field ("Number: 12").
+        A lead-in ends with a colon or without punctuation. A field ("Number: 12") is not a lead-in.
         """
         last = self._last_text().rstrip("*_ ")
         if not last or self.units[-1].kind not in CONTENT:
@@ -536,7 +536,7 @@ class _Reader:
         return bool(last) and (self.units[-1].kind != "sentence" or last[-1] in ":?")
 
     def _breaks(self, block: Sequence[_Line], at: int) -> bool:
-        """Whether a line begins anew, rather than because the line above it was full."""
+        """Whether the author broke the line here, not the line width."""
         if at in self._values:
             return False
         above, line = block[at - 1].text.rstrip(), block[at].stripped
@@ -604,7 +604,7 @@ class _Reader:
             return False
         first = self._is_bare(number + 2) and _HEADING.match(before)
         if self._is_bare(number + 1) and (self._is_bare(number - 1) or first):
-            return False  # one of at least three lines that introduce nothing
+            return False  # one of three or more lines that do not introduce anything
         if len(line.split()) > _LABEL_WORDS and _ENCLOSED_END.search(line):
             return _SECTION.match(line.lstrip("*_")) is not None
         if line[-1] not in _ENDS:
@@ -612,7 +612,7 @@ class _Reader:
         return bool(_SECTION.match(line)) and line[-1] == "." and len(line.split()) <= 6
 
     def _is_bare(self, number: int) -> bool:
-        """Whether a block is a short line that neither ends a sentence nor is marked as something."""
+        """Whether a block is a short line that does not end a sentence and has no markup."""
         if not 0 <= number < len(self._blocks) or len(self._blocks[number]) > 1:
             return False
         line = self._blocks[number][0]
@@ -654,10 +654,10 @@ class _Reader:
     def _read_table(self, block: Sequence[_Line], at: int, until: int = 0) -> int:
         """Read a table, at least up to line `until`.
 
-        Rows in Markdown bars without a ruler below them have no header: the passage begins
-        in the middle of a table. Nor does a table of names and values. A row with text in its
-        first cell only is a second header of the rows below it; in a table of two columns, only if
-        names of rows are repeated.
+        Markdown rows without a ruler below the first one have no header, because the passage begins
+        in the middle of a table. A table of names and values has no header, either. A row with text
+        in its first cell only is a second header of the rows below it; in a table of two columns,
+        only if names of rows are repeated.
         """
         self._group += 1
         header = self._lead_in()
@@ -778,7 +778,7 @@ class _Reader:
             self._add(start, stop, "item", over, self._group)
 
     def _read_message(self, block: Sequence[_Line], at: int) -> int:
-        """Read lines of a chat up to one that begins anew; the sender and date introduce them."""
+        """Read one chat message; its sender and date introduce its sentences."""
         line, last = block[at], at + 1
         length = self._head_of(line.text)
         if length:
@@ -842,7 +842,7 @@ class _Reader:
     def _lead_in_of_lines(self, block: Sequence[_Line], at: int) -> int | None:
         """Return the index of the unit that introduces an indented or short line, else None.
 
-        That is "Pay to:", or for "Phone: 12" the name at the top of the block.
+        For example, "Pay to:" introduces an address, and the name at the top of the block "Phone: 12".
         """
         last = self.units[-1] if self.units else None
         if last is None or self._last_text().rstrip("*_ ").endswith(":"):
@@ -853,7 +853,7 @@ class _Reader:
             and _FIELD.match(block[at].text)
             and not _FIELD.match(block[0].text)
         ):
-            first = self.units[self._first :][:1]  # a line such as "***" is no unit
+            first = self.units[self._first :][:1]  # a line such as "***" is not a unit
             return self._first if first and first[0].kind == "sentence" else None
         above = last.over if at and last.kind == "sentence" else None
         return above if above is not None and self.units[above].kind == "sentence" else None
@@ -924,7 +924,7 @@ def _code_lines(lines: Sequence[str]) -> set[int]:
 def _indented_code(lines: Sequence[str]) -> set[int]:
     """Return the numbers of indented lines after "Run this:" and a blank line.
 
-    Indented prose and lists, which plain text files have as well, are no code.
+    Indented prose and lists, which plain text files have as well, are not code.
     """
     code: set[int] = set()
     number = 2
@@ -973,7 +973,7 @@ def _underline(line: str) -> int:
 
 
 def _is_underlined(block: Sequence[_Line]) -> bool:
-    """Whether a rule as long as the line above it underlines a title rather than names of columns."""
+    """Whether a rule as long as the line above it underlines a title, not the names of columns."""
     title, rule = block[0].text.rstrip(), block[1].text.rstrip()
     if len(title) > LONGEST_HEADING or title[-1] in _ENDS or abs(len(title) - len(rule)) > 2:
         return False
@@ -1001,10 +1001,10 @@ _NUMBERED_CELL = re.compile(r"[\s|]*([^\W\d_]+\.? ?)\d")
 """A first cell such as "Day 1"."""
 
 _SECOND_HEADER = re.compile(r"\|\s*+\|(?:[^|\d]*[^\W\d_][^|\d]*\|){2,}")
-"""A row whose first cell is empty, and all others have text without numbers."""
+"""A row whose first cell is empty and whose other cells have text without numbers."""
 
 _LONE_CELL = re.compile(r"\|(?=[^|]*[^\W\d_])[^|]*+\|[|\s]*+")
-"""A row of which only the first cell has text."""
+"""A row with text in its first cell only."""
 
 
 def _is_second_header(header: str, line: str) -> bool:
@@ -1015,7 +1015,7 @@ def _is_second_header(header: str, line: str) -> bool:
 
 
 def _is_numbered(rows: Sequence[_Line]) -> bool:
-    """Whether the first two rows of a table begin as "Day 1" and "Day 2" do, so none is a header."""
+    """Whether the first two rows of a table begin like "Day 1" and "Day 2", so neither is a header."""
     said = [row.text for row in rows[:3] if not _is_ruler(row.text)]
     cells = [cell[1] for text in said[:2] if (cell := _NUMBERED_CELL.match(text))]
     return len(cells) == 2 and cells[0] == cells[1]
@@ -1047,9 +1047,9 @@ def _is_delimited(block: Sequence[_Line]) -> bool:
 
 
 def _aligned(block: Sequence[_Line]) -> int:
-    """Return how many lines of the block are a table of aligned columns; 0 if it has none.
+    """Return how many lines at the start of a block are a table of aligned columns; 0 if none are.
 
-    Rules of dashes may stand between the lines, which have the same number of columns.
+    All lines have the same number of columns; rules of dashes may come between them.
     """
     columns: list[int] = []
     ruled, end = False, 0

@@ -1,7 +1,7 @@
-"""Which parts of a web page are not its text.
+"""Detect boilerplate: the parts of a web page that are not its text.
 
-Menus, cookie notices, breadcrumbs, tables of contents, controls, links around the text, and what is
-hidden or struck through.
+These are menus, cookie notices, breadcrumbs, tables of contents, controls, links around the text,
+and hidden or struck-through text.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _HIDDEN_TAGS = (
 _HIDDEN = frozenset(_HIDDEN_TAGS.split())
 _LISTS = frozenset(["ul", "ol", "dl"])
 _MOST_LINKED = 20_000
-"""An element with more elements than this is part of the text."""
+"""An element with more descendants than this counts as text."""
 
 _TITLES = frozenset(["dt", "summary", "button", *HEADINGS])
 _TITLE_SIGN = re.compile(r"\s*[#¶§🔗+−–▼▲▾▴▸►›»⌄∨]\s*")
-"""A sign in a title that links to it or unfolds the text below it."""
+"""A symbol in a heading that links to it or unfolds the text below it."""
 
 _MIN_LINKS = 3
 """Minimum number of links in a table of contents."""
@@ -34,7 +34,7 @@ _ROLES = frozenset(["navigation", "search", "menu", "menubar", "dialog", "alertd
 
 _BLOCKS = frozenset(["div", "section", "aside", "header", "ul", "ol", "p", "a", "span", "form"])
 _BEFORE_HEADING = _BLOCKS - {"a", "span"} | {"td"}
-"""Blocks that are left out before the ``h1`` if they hold only links."""
+"""Blocks that are left out before the ``h1`` if they contain only links."""
 
 _NOTICE = re.compile(
     r"cookie[-_]?(?:banner|bar|consent|notice|law|popup|message|modal|overlay|dialog)|cookiebot"
@@ -42,11 +42,11 @@ _NOTICE = re.compile(
     r"|\bscreen-reader-text\b|\bsr-only\b|\bvisually-hidden\b",
     re.IGNORECASE,
 )
-"""Class names and ids of cookie notices, breadcrumbs, and what only a screen reader reads."""
+"""Class names and ids of cookie notices, breadcrumbs, and text for screen readers only."""
 
 _UNSEEN = frozenset(["screen-reader-text", "sr-only", "visually-hidden"])
 _TELLS = re.compile(rf"{NEGATES.pattern}|\b(?:old|original|previous|regular|was)\b", re.IGNORECASE)
-"""What a screen reader must say: "Not included", or which of two prices is the old one."""
+"""Text for screen readers to keep: "Not included", or which of two prices is the old one."""
 
 _STRUCK = re.compile(
     r"(?:^|[ _-])(?:line-through|strike(?:through)?|struck|old-price|price-old|was-price|price-was)(?:$| )",
@@ -80,7 +80,7 @@ _CONTROL = re.compile(
     r"(?:back to top|continue reading|copy link|like|permalink|pin it|read more|reply|share|tweet)\W*",
     re.IGNORECASE,
 )
-"""The text of a link that does something with a comment or page, rather than tell something."""
+"""The text of a link that is a control of a comment or page, such as "Reply"."""
 
 _TRAIL = re.compile(r"([^>›»→|]{1,40})(?: [>›»→] [^>›»→|]{1,60}){1,6}")
 _MOST_IN_TRAIL = 30
@@ -97,7 +97,7 @@ _LONGEST_MARK = 6
 
 
 class Boilerplate:
-    """Finds the parts of one page that are not its text. Elements are asked for in order."""
+    """Finds the boilerplate of one page. Ask about its elements in document order."""
 
     def __init__(self, root: Any) -> None:
         self._cookies = _cookie_notices(root)
@@ -173,7 +173,7 @@ def _around_heading(root: Any) -> frozenset[Any]:
 
 
 def _cookie_notices(root: Any) -> list[Any]:
-    """Return the smallest elements around a button such as "Accept all" that speak of cookies."""
+    """Return the smallest elements around a button such as "Accept all" that mention cookies."""
     found: list[Any] = []
     buttons = (each for each in root.iter("button", "a") if _ACCEPT.match(text_start(each)))
     for button in islice(buttons, _MAX_BUTTONS):
@@ -199,7 +199,7 @@ def _is_jump(link: Any) -> bool:
 
 
 def _is_control(link: Any) -> bool:
-    """Whether a link such as "Reply" is no part of a sentence."""
+    """Whether a link is a control such as "Reply", and not part of a sentence."""
     before = link.getprevious()
     above = link.getparent().text if before is None else before.tail
     alone = not (above or "").strip() and not (link.tail or "").strip()
@@ -222,7 +222,7 @@ def _has_contact(element: Any) -> bool:
 
 
 def _is_decoration(element: Any) -> bool:
-    """Whether a short element has no words, or those of the element before it."""
+    """Whether a short element has no words, or repeats the short element before it."""
     if is_longer(element, LONGEST_JUMP):
         return False
     words, before = " ".join(element.itertext()).split(), element.getprevious()
@@ -234,8 +234,8 @@ def _is_decoration(element: Any) -> bool:
 def is_section_title(element: Any, tag: str) -> bool:
     """Whether an element is the title of the longer text after it.
 
-    That is a phrase in a definition list, what unfolds a ``details``, or the button of a panel. A
-    question in a ``summary`` stays with its answer.
+    Such titles are phrases in a definition list, the ``summary`` of a ``details`` element, and the
+    button of a panel. A question in a ``summary`` is not a title: it stays with its answer.
     """
     if tag not in ("dt", "summary", "button"):
         return False
@@ -257,7 +257,7 @@ def _is_note_mark(element: Any) -> bool:
 
 
 def _has_only_links(element: Any, to: str, least: int) -> bool:
-    """Whether all words of an element are in links, at least some, whose addresses contain `to`."""
+    """Whether all words are in links, `least` or more, and the address of each link contains `to`."""
     links = 0
     if _has_letters(element.text) and element.tag != "a":
         return False

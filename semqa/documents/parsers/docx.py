@@ -28,15 +28,15 @@ _NO_TEXT = frozenset([_FALLBACK, f"{_W}pPr", f"{_W}rPr"])
 """Elements to skip: deleted text; fallback versions and properties."""
 
 _JOINED = tuple(f"{_W}pPr/{_W}rPr/{_W}{name}" for name in ("del", "moveFrom", "vanish"))
-"""Marks of a paragraph that goes on in the next one, because its end is deleted or hidden."""
+"""Marks of a paragraph that continues in the next one, because its end is deleted or hidden."""
 
 _GONE = "\0"
-"""Stands for deleted text, because the spaces around it are one."""
+"""Placeholder for deleted text; the spaces around it become one space."""
 
 _UNSAID = tuple(f"{_W}rPr/{_W}{name}" for name in ("strike", "dstrike", "vanish"))
 _OFF = ("0", "false", "off")
 _WINGDINGS = {"F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F06F": "☐", "F0FC": "✓", "F0FB": "✗"}
-"""The signs of a font that Word uses for boxes to tick."""
+"""Checkboxes and ticks in Word's font Wingdings."""
 
 _SYMBOLS = {
     f"F0{ord(code):02X}": sign
@@ -46,7 +46,7 @@ _SYMBOLS = {
         strict=True,
     )
 }
-"""The signs of the font Symbol."""
+"""Characters of the font Symbol."""
 
 _EQUATION = {
     "num": ("\1", "\2/"),
@@ -56,7 +56,7 @@ _EQUATION = {
     "sub": ("_\1", "\2"),
     "d": ("(", ")"),
 }
-"""What stands before and after parts of an equation on one line; 1 and 2 are brackets."""
+"""Text before and after each part of an equation on one line; control characters become brackets."""
 
 _SINGLE, _POWER = re.compile("\1(\\w+)\2"), re.compile(r"\^(\d+)")
 
@@ -95,13 +95,13 @@ _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _MAX_COLUMNS = 200
 _LONGEST_ROW = 120
-"""Maximum length of a row whose cells are parted by tabs."""
+"""Maximum length of a row whose cells are separated by tabs."""
 
 _FIGURE = re.compile(r"\d")
 _BY_HAND = re.compile(r"\W*|\(?(?:\d{1,2}(?:\.\d{1,2})*|[ivx]+|[a-zA-Z])[.)]?")
-"""A number or bullet of an item that is typed rather than automatic."""
+"""A list number or bullet that was typed, not generated."""
 _NESTED_STYLE = re.compile(r"list (?:bullet|number) ([2-5])")
-"""Names of styles for items within items, whose numbering has one level each."""
+"""Names of styles for nested items; the numbering of each has a single level."""
 
 _MAX_BASE_STYLES = 10
 """Maximum depth of style inheritance."""
@@ -233,7 +233,7 @@ class _Text:
         blocks: list[tuple[str, str]] = []  # (indented item marker, text)
         paragraphs: list[list[str]] = []  # open ones: a text box is nested in a paragraph
         notes: list[str] = []  # due after the list, table or paragraph
-        begun = ""  # the text of a paragraph that goes on in the next one
+        begun = ""  # the text of a paragraph that continues in the next one
         for math in root.iter(f"{_M}oMath"):
             text = _equation(self._etree, math)
             math.clear()
@@ -280,7 +280,7 @@ class _Text:
         return [self._notes.pop(key) for key in keys if key in self._notes]
 
     def _paragraph(self, element: Any, text: str) -> tuple[str, str]:
-        """Return the marker of a paragraph and its text; the marker is empty for a non-item."""
+        """Return the marker of a paragraph and its text; the marker is empty unless it is a list item."""
         settings = [element.find(f"{_W}pPr")]
         style = self._styles.get(_value(settings, "pStyle"))
         name = ""
@@ -407,7 +407,7 @@ def _due(notes: list[str]) -> list[tuple[str, str]]:
 
 
 def _with_rows(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the blocks, with paragraphs of the same number of cells between tabs as a table."""
+    """Yield the blocks; consecutive paragraphs with equally many cells between tabs become a table."""
     for columns, run in groupby(blocks, key=lambda block: len(_cells(block))):
         some = list(run)
         if columns < 2 or len(some) < 2:
@@ -419,7 +419,7 @@ def _with_rows(blocks: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _cells(block: tuple[str, str]) -> list[str]:
-    """Return the cells of a paragraph; none if it is longer than a line, an item or a heading."""
+    """Return the cells of a paragraph; none if it is a list item, a heading or longer than a line."""
     mark, text = block
     cells = [cell.strip() for cell in text.split("\t") if cell.strip()]
     listed = mark or text.startswith(("|", "#")) or _BY_HAND.fullmatch(cells[0])
@@ -487,7 +487,7 @@ def _key_of(reference: Any) -> str:
 
 
 def _shown(element: Any) -> str:
-    """Return the text of an element itself."""
+    """Return the text of an element, without its children."""
     if element.tag in _REFERENCES:
         return element.text or ""
     if element.tag == f"{_W}t":

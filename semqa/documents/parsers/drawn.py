@@ -1,4 +1,4 @@
-"""What is on a PDF page besides its text: the rules of tables, bullets, and what is filled in."""
+"""The drawings on a PDF page (table rules and bullets), and the values of its form fields."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ MAX_RULES = 2_000
 """A page with more rules than this has no tables."""
 
 MAX_CELLS = 20_000
-"""A larger grid is no table."""
+"""A larger grid is not a table."""
 
 _THICK = 3.0
 """Maximum thickness of a rule, in points."""
 
 _NEAR = 3.0
-"""Rules that are at most this far apart meet."""
+"""Rules at most this far apart count as touching, in points."""
 
 _FEW_ROWS = 4
 """A table with more rows than this usually has rules between all of them."""
 
 _SAME_HEIGHT = 2.0
-"""Maximum difference in height of the letters of a line; those of another font may stand lower."""
+"""Maximum vertical distance of letters on one line; those of another font may be lower."""
 
 _MIN_FILLED = 0.7
-"""Least share of the cells that have text on the first line of a row without a rule above it."""
+"""Minimum share of cells with text on the first line of a row without a rule above it."""
 
 _MAX_REPEATED = 100
-"""A longer text is not repeated in the rows that its cell spans."""
+"""Longer text is not repeated in the rows that its cell spans."""
 
 _HIGHEST_ROW = 150.0
-"""Maximum distance between the rules of a table that has no upright ones, in points."""
+"""Maximum distance between the rules of a table without vertical rules, in points."""
 
 _LINE = 12.0
-"""Maximum height of a line of a field, in points."""
+"""Maximum height of one line of a form field, in points."""
 
 MAX_FILLED = 500
-"""Maximum number of fields of forms on a page that are read."""
+"""Maximum number of form fields to read per page."""
 
 _BULLET = (1.5, 7.0)
 """Minimum and maximum size of a bullet."""
@@ -73,7 +73,7 @@ class _Text:
 
 
 class Table:
-    """A table whose cells are parted by rules; its cells are filled with the letters in them."""
+    """A table whose cells are separated by rules; `write` fills them."""
 
     def __init__(
         self, across: Sequence[Box], upright: Sequence[Box], first_rule: float | None = None
@@ -85,7 +85,7 @@ class Table:
         self._ys = _places([e for box in upright for e in (box.bottom, box.top)], across, 1)
         self._across, self._upright = across, upright
         self.header: list[str] = []
-        """The first row, of the table that this one continues if that is on the page before."""
+        """The first row, or that of the table on the previous page that this one continues."""
         self.box = Box(*(min(b[i] for b in rules) for i in (0, 1)),
                        *(max(b[i] for b in rules) for i in (2, 3)))  # fmt: skip
         self._roots = self._merged() if self.is_grid else []
@@ -93,7 +93,7 @@ class Table:
         self._first: dict[int, str] = {}
         """The texts of the first row by column."""
         self._whole = True
-        """Whether no word of the first row stands in two columns."""
+        """Whether no word of the first row extends over two columns."""
         self._last: tuple[int, int] | None = None
         self._column = 0
 
@@ -151,7 +151,7 @@ class Table:
                 self._first[self._column] += text
 
     def end_line(self) -> None:
-        """Let the next letter begin a line of its cell."""
+        """Start a new line with the next letter."""
         self._last = None
 
     def rows(self) -> tuple[str, list[list[str]]]:
@@ -164,7 +164,7 @@ class Table:
         texts = [self._texts(i) for i in range(len(roots))]
         caption = ""
         if len(set(roots[0])) == 1 and self._whole and len(self._first) == count:
-            # Its columns are parted by colour.
+            # Its columns are separated by colour.
             texts[0] = [" ".join(self._first[c].split()) for c in range(count)]
             roots = [[(0, c) for c in range(count)], *roots[1:]]
         elif len(roots) > 1 and len(set(roots[0])) == 1 and roots[0][0] not in roots[1]:
@@ -191,7 +191,7 @@ class Table:
         )
 
     def is_rest_of(self, other: Table) -> bool:
-        """Whether another table, to the left, has columns of the same widths and may go on here."""
+        """Whether another table, to the left, has columns of the same widths and may continue here."""
         if self.box.left < other.box.right:
             return False
         widths = ([right - left for left, right in pairwise(each._xs)] for each in (self, other))
@@ -245,7 +245,7 @@ class Table:
         ]
 
     def _merged(self) -> list[list[tuple[int, int]]]:
-        """Return for each row and column the first of the cells that no rule parts."""
+        """Return, for each row and column, the first of the cells that no rule separates."""
         roots: list[list[tuple[int, int]]] = []
         middles = [(left + right) / 2 for left, right in pairwise(self._xs)]
         for row in range(len(self._ys) - 1):
@@ -273,7 +273,7 @@ def _covers(box: Box, place: float, axis: int) -> bool:
 
 
 def _is_wrapped(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a cell goes on in the row below, as in "Kept bees," and "founded the school"."""
+    """Whether a cell continues in the row below, as in "Kept bees," and "founded the school"."""
     return any(
         bool(above)
         and (
@@ -302,7 +302,7 @@ def _joined(lines: Iterable[str]) -> str:
 
 
 def _places(ends: Sequence[float], rules: Sequence[Box], axis: int) -> list[float]:
-    """Return the places of rules along an axis, with the ends of those that cross them."""
+    """Return the positions of rules along an axis, and the outer ends of those that cross them."""
     found = [_middle(box, axis) for box in rules]
     places: list[float] = []
     for place in sorted([*found, min(ends), max(ends)]):
@@ -316,7 +316,7 @@ def _band(places: Sequence[float], at: float) -> int:
 
 
 def turn_of(page: Any) -> Turn:
-    """Return a function from places on a page to those on the page as it is shown, which may be turned."""
+    """Return a function that maps points of a page to those of the page as displayed, maybe rotated."""
     width, height = page.get_size()
     turns: dict[int, Turn] = {
         90: lambda x, y: (y, height - x),
@@ -359,7 +359,7 @@ def drawings(
 
 
 def filled(page: Any, pdfium: Any, turn: Turn) -> Iterator[tuple[Box, str]]:
-    """Yield the lines typed into a page, which are not in its text: values of forms, boxes and notes."""
+    """Yield the lines filled in on a page, which are not in its text: form values, checkboxes, notes."""
     area = pdfium.FS_RECTF()
     for i in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_FILLED)):
         annot = pdfium.FPDFPage_GetAnnot(page, i)
@@ -484,7 +484,7 @@ def _tables(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[Table]:
 
 
 def _lined_tables(across: Sequence[Box]) -> Iterator[Table]:
-    """Yield tables without upright rules, whose rules are drawn for each cell."""
+    """Yield tables without vertical rules, whose horizontal rules are drawn cell by cell."""
     lines: list[list[Box]] = []  # from the top, each from the left
     for box in sorted(across, key=lambda box: (-round(box.bottom), box.left)):
         last = lines[-1][-1] if lines else None

@@ -58,18 +58,18 @@ _SIGN = re.compile(
 
 _NOTE_NUMBER, _NOTE_START = re.compile(r"\s*(\d{1,2})(?!\d)"), re.compile(r"[.):]?\s+[^\W\d_]")
 _NOTED = re.compile(r"(?:[^\W\d_]{3,}|[.,;:)])\s*\Z")
-"""The number of a note, what follows at its start, and what may stand before its mark."""
+"""The number of a note, the text after it at the start of the note, and the text before its mark."""
 
 _LABELS = ("alt", "aria-label", "title")
 _LINKED = ("src", "href", "{http://www.w3.org/1999/xlink}href", "xlink:href")
-"""Attributes that describe a picture, and that say which one it is."""
+"""Attributes that describe a picture, and those that identify it."""
 
 _CELL_TAGS = frozenset(["div", "span", "p", "a", "b", "strong", "em"])
 _MIN_ROWS, _LONGEST_CELL, _MOST_IN_CELL = 3, 80, 20
 """Minimum number of rows of a table without table elements; maximum length and elements of a cell."""
 
 _WORD_END, _WORD_START = re.compile(r"[^\W\d_]{2}[a-z]\Z"), re.compile(r"[A-Z\d£$€]")
-"""Of elements side by side that are words apart: "Serves" and "10"."""
+"""The end and the start of adjacent elements that are separate words: "Serves" and "10"."""
 
 _MAX_COLUMNS = 200
 
@@ -281,7 +281,7 @@ class _Text:
             self._break(_breaks(element, tag))
             before = element.getprevious()
             if before is not None and not before.tail and not self._breaks and self._parts:
-                # parted by their style
+                # separated by their style
                 self._blank |= tag == before.tag == "a" or (
                     {tag, before.tag} <= {"a", "span"}
                     and _WORD_END.search(self._parts[-1]) is not None
@@ -424,10 +424,10 @@ def _breaks(element: Any, tag: str) -> int:
 
 
 def _mark_notes(root: Any) -> None:
-    """Raise the numbers of notes on the page like their marks, as in "£9<sup>1</sup>".
+    """Make the numbers of notes superscript like their marks, as in "£9<sup>1</sup>".
 
-    Those of "m<sup>2</sup>" are no marks, nor are any if there are not notes for all of them or none
-    is 1: "2 rooms" may begin a line, too.
+    The "2" of "m<sup>2</sup>" is not a mark. Nothing is changed unless one mark is 1 and each mark
+    has a note: otherwise "2" may just begin a line such as "2 rooms".
     """
     marks: set[str] = set()
     notes: dict[str, list[Any]] = {}
@@ -450,9 +450,9 @@ def _mark_notes(root: Any) -> None:
 
 
 def _write_signs(root: Any) -> None:
-    """Write boxes to tick, and superscript numbers as in "10⁶" but not at the start of a note.
+    """Write checkboxes as text, and superscripts as in "10⁶" except at the start of a note.
 
-    Signs for "yes" and "no" in cells and items, which only their class names tell, become ✓ and ✗.
+    Icons for "yes" and "no" in cells and items, recognised by their class names, become ✓ and ✗.
     """
     for each in root.iter("input"):
         if each.get("type", "").lower() in ("checkbox", "radio"):
@@ -495,7 +495,7 @@ def _title_panels(root: Any) -> None:
 
 
 def _open_panels(root: Any) -> None:
-    """Show what a button with `aria-expanded` unfolds: the element it names or the next one."""
+    """Unhide what a button with `aria-expanded` unfolds: the elements it names and the next one."""
     named = set()
     for button in root.iter("button"):
         if button.get("aria-expanded") is not None:
@@ -518,7 +518,7 @@ def _label(cell: Any) -> str:
 
 
 def _is_data(table: Any) -> bool:
-    """Whether a table holds data, rather than the layout of a page."""
+    """Whether a table contains data, not the layout of a page."""
     columns = rows = 0
     for each in table.iter():
         if each is not table and (each.tag == "table" or each.tag in HEADINGS):
@@ -536,7 +536,7 @@ def _is_data(table: Any) -> bool:
 
 
 def _is_headless(table: Any, titled: bool) -> bool:
-    """Whether a table has row headers but no header row, below its title if it has one."""
+    """Whether a table has row headers but no header row, ignoring its title if it has one."""
     first = next(islice(table.iter("tr"), int(titled), None))
     cells = [cell.tag for cell in first if cell.tag in _CELLS]
     blank = set(cells) == {"th"} and not "".join(first.itertext()).strip()
@@ -544,7 +544,7 @@ def _is_headless(table: Any, titled: bool) -> bool:
 
 
 def _names_columns(table: Any) -> bool:
-    """Whether the second row begins with a header cell, so that the first is a title above it."""
+    """Whether the second row begins with a header cell, so that the first row is a title."""
     second = next(islice(table.iter("tr"), 1, None))
     return next((cell.tag for cell in second if cell.tag in _CELLS), None) == "th"
 

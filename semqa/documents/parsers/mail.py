@@ -27,7 +27,7 @@ _QUOTED = re.compile(r"(?:>[ \t]?)+")
 _NUMBERED = re.compile(r"\d{1,3}[.)]\s")
 _FIELD = re.compile(r"[*_]*[A-Z][\w /’'-]{0,30}:[*_]* ")
 _WRAPPED = 60
-"""Minimum length of the longest of wrapped lines."""
+"""Minimum length of the longest line of wrapped text."""
 
 
 def parse_email(name: str, data: bytes, limits: Limits) -> Parsed:  # noqa: ARG001

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semqa.documents.parsers import Parsed
 
 MIN_PAGES = 3
-"""Minimum number of pages with a line for it to be a header or footer; two if a line has their numbers."""
+"""Minimum number of pages that repeat a header or footer; two if it has their page numbers."""
 
 EDGE_LINES = 3
 """Lines at an edge of a page that may be headers or footers."""
@@ -35,19 +35,19 @@ MAX_EDGE_LINE = 200
 """Maximum length of a header or footer line."""
 
 MAX_NUMBERS = 4
-"""Numbers at each end of a line that are considered as page numbers."""
+"""Maximum number of numbers at each end of a line that may be the page number."""
 
 _NUMBER = re.compile(r"\d{1,6}")
 _PAGE = re.compile(
     r"(?:\b(?:page|seite|página|pag\.?|p\.|s\.)|^|[–—-]) ?\0-?\d+\0(?: |$)|\0-?\d+\0 ?(?:/|of|von|sur|de) ?2\b"
 )
-"""A key of `_keys` whose number is that of a page, of two."""
+"""Matches a key from `_keys` whose number is surely that of a page, as in "Page 3" and "1 of 2"."""
 
 _PRINTED = re.compile(
     r"\d{1,4}([./-])\d{1,2}\1\d{1,4},? \d{1,2}[:.]\d\d(\s?[AaPp]\.?[Mm]\.?)?( .*)?"
     r"|(https?|file)://\S+ \d{1,4}(/| of )\d{1,4}"
 )
-"""A header or footer that browsers print: the time and the title, the address and the page."""
+"""A header or footer that browsers print: time and title, or address and page number."""
 
 _NO_TITLES = re.compile(
     r"(?i)^(\(?(untitled|anonymous|unspecified|unknown|no title|title)\)?|(untitled )?(document|presentation) ?\d*|"
@@ -56,7 +56,7 @@ _NO_TITLES = re.compile(
 )
 
 _MAX_BETWEEN = 6
-"""Lines above or below a table that goes on the next page."""
+"""Lines above or below a table that continues on the next page."""
 
 
 def without_headers_and_footers(pages: Sequence[str]) -> list[str]:
@@ -129,7 +129,7 @@ def _without_edge(page: list[str], number: int, known: set[str], *, last: bool) 
 
 
 def _keys(line: str, number: int) -> Iterator[str]:
-    """Yield keys that the line shares with its repeats: its text, and with a page number removed."""
+    """Yield keys shared by repetitions of a line: its text, and its text without the page number."""
     line = " ".join(line.split()).casefold()
     if len(line) > MAX_EDGE_LINE or ROW.fullmatch(line):
         return

@@ -1,4 +1,4 @@
-"""The lines of a PDF page, and its tables without upright rules, from the places of its letters."""
+"""The lines of a PDF page, and its tables without vertical rules, from the positions of letters."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ LIGATURES = str.maketrans(
 )
 _LINE_END = tuple(b"\r\n")
 _HYPHENS = (0x02, 0xFFFE)
-BULLETS = "•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8"
 """PDFium's characters for a hyphen at the end of a line."""
+
+BULLETS = "•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8"
 
 MIN_COLUMN, _MIN_PROSE = 3, 25
 """Minimum number of lines in a column of prose, and their mean length."""
@@ -33,14 +34,14 @@ _MAX_EDGE = 30
 """Lines of headers, footers and notes that may be drawn before the text of a page."""
 
 _MAX_INITIALS = 5
-"""Drop caps on a page that are considered."""
+"""Maximum number of drop caps to process per page."""
 
 SAME_PLACE = 2.0
-"""Distance in points at which two lines of a column may begin."""
+"""Maximum distance between the left edges of two lines of a column, in points."""
 
 _COLUMN_GAP, _WIDE_GAP, _ROW_PITCH, _LINE_PITCH = 1.5, 1.8, 3.0, 2.2
-"""Distances in font sizes: at least the first between letters of two columns, or the second if the line
-may be prose; at most the third between rows of several cells, and the fourth to a line of one cell."""
+"""Distances in font sizes: minimum between letters of two columns, the same if the line may be prose,
+maximum between rows of several cells, and maximum to a line of one cell."""
 
 _NARROW_LETTERS, _NARROW_LETTER = ".,:;'|!()[]fijlrt", 0.25
 """Letters that are narrower than half their height, and by how much, in font sizes."""
@@ -53,10 +54,10 @@ _STRIKES = 0.12, 0.5
 """Height above the line, in font sizes, of a rule that strikes text through."""
 
 _HIGHEST_FIELD, _USUAL_SIZE = 20.0, 20
-"""Maximum height of the first line of a field, in points, and font size where no text is, in half points."""
+"""Maximum height of the first line of a field, in points; font size if there is no text, in half points."""
 
 _MAX_LABELS = 2
-"""Lines between two parts of a table without rules."""
+"""Maximum number of lines between two parts of a table without rules."""
 
 _FIGURE = re.compile(r"\D{,9}\d|[-–—]?$")
 """The start of an amount, such as "from £9", or an empty cell."""
@@ -65,10 +66,10 @@ _MARK = re.compile(r"[-−–+]?\d{1,2}|[*†‡§]{1,2}")
 """A superscript, such as the mark of a note."""
 
 _BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?]|[”\"’])$")
-"""What stands before the mark of a note, but not before an exponent."""
+"""The text before the mark of a note; it does not match before an exponent."""
 
 _NUMBER = re.compile(rf"\(?\w{{1,4}}[.)]|[-–*{BULLETS}]")
-"""The number or bullet of an item, before a gap."""
+"""The number or bullet of a list item, before a gap."""
 
 _PARAGRAPH = re.compile(rf"{_NUMBER.pattern}|\d{{1,4}}(?:[./]\d{{1,4}})+")
 """The number of an item or a paragraph."""
@@ -91,7 +92,7 @@ class Line(NamedTuple):
 
     Attributes:
         place: height above the lower edge of the page, in points.
-        left, right: where it begins and about where it ends, in points.
+        left, right: where it begins, and approximately where it ends, in points.
         first: the width of its first word, in points.
         gaps: whether it has gaps as wide as those between columns.
         number: the number that it begins with, before a gap and a capital letter; else 0.
@@ -180,7 +181,7 @@ def page_lines(
 def _with_header(
     table: Table, tables: Sequence[Table], lines: Sequence[Sequence[_Letter]]
 ) -> Table:
-    """Return a table with its header if that stands above the first rule, or else without that part."""
+    """Return a table with the header above its first rule if there is one, else without that part."""
     first_rule, columns = table.first_rule, range(table.width)
     if first_rule is not None:
         words = list(_words_above(table, first_rule, lines))
@@ -212,7 +213,7 @@ def _words_above(
 
 
 def _without_struck(line: list[_Letter], rules: Sequence[Box]) -> list[_Letter]:
-    """Return a line without the letters that a rule of their length strikes through."""
+    """Return a line without the letters that a rule of the same length strikes through."""
     places = [each.place for each in _shown(line)]
     for rule in rules:
         height = (rule.bottom + rule.top) / 2
@@ -270,7 +271,7 @@ def _with_rest(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
 
 
 def _from_top(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
-    """Move lines that are drawn first but stand below all others, such as footers and notes, to the end."""
+    """Move lines that are drawn first but are below all others, such as footers and notes, to the end."""
     said = [(shown[0].place, i) for i, line in enumerate(lines) if (shown := _shown(line))]
     for count in range(min(_MAX_EDGE, len(said) - 1), 0, -1):
         edge, rest = said[:count], [place for place, _ in said[count:]]
@@ -310,7 +311,7 @@ def _with_initials(lines: Sequence[list[_Letter]]) -> list[list[_Letter]]:
 def _with_fields(
     lines: Sequence[list[_Letter]], fields: Iterable[tuple[Box, str]]
 ) -> list[list[_Letter]]:
-    """Put what is filled into a form on the line of its label, or on a line of its own below that."""
+    """Put the values of form fields on the lines of their labels, or on lines of their own below."""
     found = list(lines)
     for box, text in fields:
         middle = box.top - min(box.top - box.bottom, _HIGHEST_FIELD) / 2
@@ -362,14 +363,14 @@ def _is_mark(line: Sequence[_Letter], base: _Letter) -> bool:
 
 
 def _begins_with_mark(shown: Sequence[_Letter], line: Sequence[_Letter], base: _Letter) -> bool:
-    """Whether a line begins with a raised or lowered mark and goes on with the line of `base`."""
+    """Whether a line begins with a superscript or subscript and continues the line of `base`."""
     word = _first_word(line)
     rest = shown[len(word) :]
     return _is_mark(word, base) and (not rest or abs(rest[0].place - base.place) < base.size / 4)
 
 
 def _mark_of_note(letters: Sequence[_Letter]) -> str:
-    """Return the raised mark that a line begins with; else ""."""
+    """Return the superscript mark at the start of a line, or ""."""
     shown = _shown(letters)
     if not shown:
         return ""
@@ -379,7 +380,7 @@ def _mark_of_note(letters: Sequence[_Letter]) -> str:
 
 
 def _with_superscripts(letters: Sequence[_Letter], notes: Collection[str]) -> list[_Letter]:
-    """Return a line with raised numbers in superscript, but without marks of notes elsewhere.
+    """Return a line with raised text as superscript, without the marks of notes that are elsewhere.
 
     Args:
         notes: the marks of the notes on this page, which are kept.
@@ -409,13 +410,13 @@ def _with_superscripts(letters: Sequence[_Letter], notes: Collection[str]) -> li
 
 
 def _right(letter: _Letter) -> float:
-    """Return about where a letter ends: most are half as wide as high."""
+    """Estimate where a letter ends: most letters are half as wide as high."""
     narrow = _NARROW_LETTER if letter.text in _NARROW_LETTERS else 0.0
     return letter.left + (0.5 - narrow) * letter.size / 2
 
 
 def _base(shown: Sequence[_Letter]) -> _Letter:
-    """Return the first letter in the size of most."""
+    """Return the first letter in the most common size."""
     size = Counter(letter.size for letter in shown).most_common(1)[0][0]
     return next(letter for letter in shown if letter.size == size)
 
@@ -426,9 +427,9 @@ def _is_raised(letter: _Letter, base: _Letter) -> bool:
 
 
 def _by_column(lines: Sequence[list[_Letter]]) -> Iterator[list[_Letter]]:
-    """Yield the lines in reading order: of two columns side by side, first the left one.
+    """Yield the lines in reading order: the left one of two columns comes first.
 
-    Columns are prose, or begin with labels as in "Bill to:   Deliver to:"; anything else is rows.
+    Columns are prose, or begin with labels as in "Bill to:   Deliver to:". Other lines are rows.
     """
     at = 0
     while at < len(lines):
@@ -542,11 +543,13 @@ class _Row(NamedTuple):
 def _aligned_rows(
     lines: Sequence[Sequence[_Letter]], tables: Sequence[Table], rules: Sequence[Box]
 ) -> Iterator[tuple[int, tuple[int, list[list[str]], bool]]]:
-    """Yield tables without upright rules: lines of at least two cells that are aligned.
+    """Yield tables without vertical rules: aligned lines of at least two cells.
 
-    Rows below a label, in the columns of the table above, have its header.
+    Rows below a label get the header of the table above if they are in its columns.
 
-    Yields the index of the first line, that after the last, the rows, and whether there is no header.
+    Yields:
+        The index of the first line, and of the line after the last; the rows; and whether there is
+        no header.
     """
     at = until = 0
     above: Sequence[_Cell] = ()
@@ -574,7 +577,7 @@ def _aligned_rows(
             last += 1
         cut = next((i for i, row in enumerate(rows) if not all(c.text for c in row.cells)), 0)
         if cut and rows[cut].cells[0].text[:1].islower():
-            cut -= 1  # the row above goes on below its name
+            cut -= 1  # the row above continues below its name
         if cut >= MIN_COLUMN and len(columns) == 2:
             last, rows = rows[cut].line, rows[:cut]
         cells = [row.cells for row in rows]
@@ -594,7 +597,7 @@ def _aligned_rows(
 def _with_columns(
     row: Sequence[_Cell], cells: Sequence[_Cell]
 ) -> tuple[list[_Cell], list[_Cell]] | None:
-    """Return a row with columns for cells beside it: a header may have no cell above the names."""
+    """Return a row with columns for cells beside it: a header may lack a cell above the row names."""
     new = [cell for cell in cells if not any(map(cell.meets, row))]
     return _place([cell for cell in row if cell.text], sorted([*row, *new])) if new else None
 
@@ -617,10 +620,10 @@ def _is_below(above: Sequence[_Letter], line: Sequence[_Letter], tables: Sequenc
 
 
 def _add_line(rows: list[_Row], line: _Row) -> bool:
-    """Add a line to the rows of a table: as a new row, or as the rest of the last one.
+    """Add a line to a table, as a new row or the rest of the last row; return False if it does not fit.
 
     The rest of a row begins without a label. If the line above is the rest of a wrapped label, the
-    next cell is higher on the page. Return False if the line does not fit.
+    next cell is higher on the page.
     """
     last, (_, place, cells) = rows[-1], line
     label = not any(cell.text for cell in last.cells[1:])
@@ -708,7 +711,7 @@ def _is_table(rows: Sequence[Sequence[_Cell]]) -> bool:
 
 
 def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
-    """Whether the first of aligned rows is no header: not bold, and not words above numbers."""
+    """Whether the first row is not a header: neither bold nor words above numbers."""
     first, *others = rows
     heads, bodies = (
         [cell.bold for row in some for cell in row if cell.text] for some in ([first], others)
@@ -727,12 +730,12 @@ def _is_headless(rows: Sequence[Sequence[_Cell]]) -> bool:
 def _by_table(
     letters: Sequence[_Letter], tables: Sequence[Table]
 ) -> list[tuple[Table | None, list[_Letter]]]:
-    """Write letters into the tables that they are in; return them in runs of the same table."""
+    """Write letters into the tables that contain them; return runs of letters in the same table."""
     runs: list[tuple[Table | None, list[_Letter]]] = []
     for letter in letters:
         x, y = letter.left, letter.place
         table = next((each for each in tables if each.has(x, y)), None)
-        if letter.text.isspace():  # PDFium adds spaces, and these have no place
+        if letter.text.isspace():  # PDFium adds spaces, which have no position
             if runs:
                 runs[-1][1].append(letter)
                 if runs[-1][0] is not None:

@@ -26,7 +26,7 @@ _COMPOUNDS = re.compile(
 """First parts of words such as "low-fibre", which keep their hyphen."""
 
 _LONGEST_ENDING = 3
-"""Maximum length of what follows in words such as "self-ish" and "part-ner"."""
+"""Maximum length of the second part of split words such as "self-ish" and "part-ner"."""
 
 _LONGEST_WORD = 60
 _RAISED = "[¹²³⁰⁴-⁹]"
@@ -56,7 +56,7 @@ _LED_NUMBER = re.compile(r"\. ?\. *(\d{1,4})\s*$")
 """The number after dot leaders, at the end of a line."""
 
 _SECTION, _ITS_PAGE = re.compile(r"^\d[\d.]* (?=\D)"), re.compile(r"(?<=\D) \d{1,4}$")
-"""The number of a section before its name, and that of its page after it."""
+"""The number of a section before its name, and its page number after it."""
 
 _MIN_CONTENTS_LINES = 4
 """A table of contents has more lines than this."""
@@ -71,7 +71,7 @@ _SLOGAN = 15
 """Maximum number of words of a heading that ends in a full stop."""
 
 _ENDS, _GOES_ON = "\x1e", "\x1f"
-"""Marks after lines whose place on the page tells whether they end or go on; white space for Python."""
+"""Marks after lines that, by their position, end or continue; Python counts both as white space."""
 
 _LONGEST_BOLD = 90
 _HEADING_SCALE = 1.12
@@ -82,7 +82,7 @@ _PARAGRAPH_SCALE = 1.18
 
 
 def between_pages(page: str, after: str) -> str:
-    """Return the separator of two pages: a space within a sentence, a line end within a list, else a blank line."""
+    """Return the separator of two pages: a space in a sentence, a newline in a list, else a blank line."""
     line = page[page.rfind("\n") + 1 :]
     item = _ITEM.match(line)
     if item and (next_item := _ITEM.match(after)):
@@ -98,7 +98,7 @@ def between_pages(page: str, after: str) -> str:
 
 
 def with_notes_below(page: str) -> str:
-    """Move the notes at the foot of a page below the paragraphs, lists or tables that have their marks.
+    """Move the notes at the foot of a page below the blocks that contain their marks.
 
     If a paragraph or list may continue on the next page, the notes come before it.
     """
@@ -193,7 +193,7 @@ def with_structure(pages: Sequence[Sequence[Line]]) -> list[str]:
 def _labels(page: Sequence[Line]) -> set[int]:
     """Return the indexes of lines centred below the line before them, several side by side.
 
-    These are the labels of a chart's bars, whose figures stand above them.
+    These are the labels of a bar chart, with the figures above them.
     """
     below = {
         i
@@ -212,7 +212,7 @@ def _labels(page: Sequence[Line]) -> set[int]:
 def _numbered(page: Sequence[Line]) -> set[int]:
     """Return the indexes of numbered items without full stops: at least three, counting up from 1.
 
-    Lines that are indented may stand between the items.
+    Indented lines may come between the items.
     """
     found: set[int] = set()
     run: list[int] = []
@@ -229,11 +229,11 @@ def _numbered(page: Sequence[Line]) -> set[int]:
 
 
 def _line_ends(page: Sequence[Line], pitch: float) -> list[str]:
-    """Return a mark for each line that goes on, or ends a paragraph or a line of an address or list.
+    """Return a mark for each line that continues, or ends a paragraph or a line of an address or list.
 
-    A line ends if there was room for the next word. If most lines of a block end so, those that are
-    just full do as well. A line goes on if there was no room, or little and the next one does not begin a
-    sentence, in a column where most lines are full.
+    A line ends if there was room for the next word. If most lines of a block end in this way, full
+    lines end too. In a column where most lines are full, a line continues if there was no room, or
+    if there was little room and the next line does not begin a sentence.
     """
     marks = [""] * len(page)
     may_end = [_may_end(*lines) for lines in pairwise(page)] + [False]
@@ -299,7 +299,7 @@ def _is_unfinished(before: Line, after: Line) -> bool:
 
 
 def _is_contents(page: Sequence[Line]) -> bool:
-    """Whether most lines have dot leaders, and numbers after them that do not fall, unlike prices."""
+    """Whether most lines have dot leaders before numbers that never decrease, unlike prices."""
     said = [line.text for line in page if line.text.strip()]
     numbers = [int(number[1]) for text in said if (number := _LED_NUMBER.search(text))]
     return (
@@ -374,8 +374,8 @@ def _name(heading: str) -> str:
 def _contents(page: Sequence[Line], heads: set[int], names: set[str], count: int) -> set[int]:
     """Return the indexes of a table of contents.
 
-    That is several lines that are headings elsewhere, apart from the numbers of sections and pages,
-    or end in dots and the numbers of pages.
+    A table of contents is several lines that repeat headings, apart from section and page numbers,
+    or that end in dot leaders and page numbers.
     """
     found: set[int] = set()
     said = [
@@ -416,7 +416,7 @@ def _is_apart(before: Line, after: Line, pitch: float) -> bool:
 
 
 def join_pages(pages: Sequence[str]) -> list[str]:
-    """Join the lines of each page to paragraphs."""
+    """Join the lines of each page into paragraphs."""
     words = {word for text in pages for word in _WORD.findall(_SPLIT_WORD.sub(" ", text))}
     splits = _splits_words(pages, words)
     return [join_lines(lines, words, splits_words=splits) for lines in pages]
@@ -433,10 +433,10 @@ def _splits_words(pages: Sequence[str], words: set[str]) -> bool:
 def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
     """Join the lines of a page into paragraphs.
 
-    A line continues on the next one if it is marked so or, unless it is marked to end, is about as
-    long as the page is wide. A word hyphenated at a line end is joined; it keeps the hyphen after a
-    single letter ("e-mail"), if the document has the hyphenated form elsewhere, or if the document
-    hardly splits words and this one is made of two.
+    A line continues on the next one if it is marked as continuing, or if it is full and not marked
+    as ending. A word split at the end of a line is joined. It keeps its hyphen after a single letter
+    ("e-mail"), if the document has the hyphenated form elsewhere, or if the document rarely splits
+    words and this one is a compound.
 
     Args:
         words: the words of the document that are not split at the end of a line.
@@ -489,6 +489,6 @@ def join_lines(text: str, words: set[str], *, splits_words: bool = True) -> str:
 
 
 def _goes_on(first: str, after: str, words: set[str]) -> bool:
-    """Whether a line begins with the rest of a word; if capitalised, the whole must be known."""
+    """Whether a line begins with the rest of a word; a capitalised word must be known as a whole."""
     rest = _WORD.match(after)
     return after[:1].islower() or (rest is not None and f"{first}{rest[0]}" in words)

@@ -148,7 +148,7 @@ _DELIMITERS = "\t|;,"
 _TABLE_SAMPLE = 20_000
 _TABLE_SAMPLE_ROWS = 20
 _LEAST_COLUMNS = 3
-"""Rows of one cell above a table of fewer columns may be values whose name or value is empty."""
+"""In a table with fewer columns, rows of one cell above it may be names or values without the other."""
 
 _LONGEST_TITLE = 90
 _MARKED = re.compile(r"#+ +(?=\S)")
@@ -174,8 +174,8 @@ def _with_notes(rows: Sequence[list[str]], delimiter: str) -> list[str]:
     """Return a table as lines, with the text above its header and the comments below it.
 
     Spreadsheets have titles, dates of printing and notes in the first cell of rows above the
-    header, and scripts write comments ("# Rents per month"). Those above the header that are no
-    sentences become headings, so that they introduce the rows.
+    header, and scripts write comments ("# Rents per month"). Those above the header become
+    headings unless they are sentences, so that they introduce the rows.
     """
     widths = Counter(len(row) for row in rows if not _MARKED.match("".join(row[:1])))
     width = max(widths, key=lambda each: widths[each], default=0)
