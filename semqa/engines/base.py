@@ -174,7 +174,7 @@ def close_engine(engine: Engine | None) -> None:
 
 
 def check_request(question: str, sources: Sequence[Source]) -> None:
-    """Raise InputError if the question is blank, or the sources are no sequence of `Source` or empty."""
+    """Raise InputError if the question is blank, or the sources are empty or not `Source` objects."""
     given: object = sources
     if not isinstance(given, Sequence) or not all(isinstance(each, Source) for each in given):
         raise InputError(f"must be Source objects, got {given!r:.80}.", field="sources")

@@ -183,7 +183,7 @@ class VllmOptions(LocalOptions):
             named = "context" if name == "max_model_len" else name
             if name in _RESERVED or named in ("seed", *VLLM_LOADING):
                 use = "the engine sets it" if name in _RESERVED else f"use the setting {named}"
-                raise InputError(f"must not hold {name}; {use}.", field="engine_args")
+                raise InputError(f"must not contain {name}; {use}.", field="engine_args")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

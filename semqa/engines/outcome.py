@@ -75,7 +75,7 @@ def _says_something(text: str) -> bool:
 
 
 def _whole_sentences(quote: Quote, text: str) -> Quote:
-    """Extend a verified quote of a text to the sentences that it is part of, within its lines."""
+    """Extend a verified quote to whole sentences, but not beyond its lines."""
     start, end = quote.source_start or 0, quote.source_end or 0
     line_end = text.find("\n", end)
     line = text.rfind("\n", 0, start) + 1, line_end if line_end >= 0 else len(text)

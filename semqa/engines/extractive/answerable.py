@@ -1,4 +1,4 @@
-"""Whether documents answer a question: features of the question, the best units and the rest."""
+"""Estimate whether documents answer a question, from features of the question and the units."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KINDS = tuple(
             r"^\W*(?:why|how come|for what reason|what caused)\b",
             r"\b(?:after|as|because|can(?:no|['’])t|caus\w+|could|due|hence|if|in order|instead|leads?|led|means?|"
             r"meant|n[o']t|only|otherwise|owing|reasons?|since|so|thanks|therefore|thus|to|too|which|without|"
-            r"would)\b|n['’]t\b|\|",  # a table's remarks say it in fewer words
+            r"would)\b|n['’]t\b|\|",  # the remarks in a table use fewer words
         ),
         (
             r"\bhow much (?:do|does|did|will|would)\b.*\b(?:costs?|charges?|pay)\b(?! \w+\W*$)|\bhow much money\b|"
@@ -81,7 +81,7 @@ _KINDS = tuple(
         ),
     )
 )
-"""Patterns of questions, each with what any answer to them has, such as a number or "because"."""
+"""Patterns of questions, each with the pattern of any answer, such as a number or "because"."""
 
 _WORD = re.compile(r"[^\W_]+(?:[’'.,:/-][^\W_]+)*")
 _SECTION = re.compile(r"\A\W*\d+(?:\.\d+)*[.)]?\s+(?=\W*[A-Z])")
@@ -93,8 +93,8 @@ Fitted by ``scripts/fit_tick.py`` on ``tests/data/docs/broad``.
 """
 
 KIND_WORDS = 5
-"""Number of new words that an answer of the kind asked for ("It costs £5") is taken to have at least.
-So is an answer to a question for yes or no ("Dogs are allowed.")."""
+"""An answer of the requested kind ("It costs £5") counts as having at least this many new words, and so
+does an answer to a yes-no question ("Dogs are allowed.")."""
 
 _ASKS_WHETHER = re.compile(
     r"\W*(?:am|are|can|could|did|do|does|had|has|have|is|may|must|shall|should|was|were|will|would)\b",
@@ -111,8 +111,8 @@ _NUMBER_REACH = 3
 def answerable_features(found: Match, chances: Array, rows: Sequence[int]) -> dict[str, float]:
     """Return features that tell whether the units answer the question, by name.
 
-    If a question asks for a kind of answer, or names what it asks for, they say whether the units
-    have it, and are 0.5 for other questions.
+    Some features say whether the units have the requested kind of answer, or what the question asks
+    for. They are 0.5 for questions without such a request.
 
     Args:
         found: at least one unit, compared with the question by meaning.
@@ -210,7 +210,7 @@ class _Texts:
 
 
 def _missing(question: str, texts: _Texts, rows: Sequence[int]) -> dict[str, float]:
-    """Return the share of the question's idf that is missing at ever wider places."""
+    """Return the share of the question's idf missing from the quotes, from a group and from all units."""
     terms = question_terms(question)
     count = len(texts.unit)
     frequency = np.array([sum(term in unit for unit in texts.unit) for term in terms], float)
@@ -236,7 +236,7 @@ def _held(term: str, words: set[str]) -> float:
 
 
 def _focus(question: str, texts: _Texts, rows: Sequence[int]) -> dict[str, float]:
-    """Return whether what the question asks for ("which colour", "how many steps") is there."""
+    """Return features that tell whether the units have what is asked for ("which colour", "how many steps")."""
     terms = _focus_terms(question)
     if not terms:
         names = ("best", "head", "chosen", "document", "number", "number_document")

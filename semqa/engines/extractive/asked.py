@@ -1,4 +1,4 @@
-"""What a question about documents asks: its parts, and the names and codes in it."""
+"""Parse a question about documents: its parts, and the names and codes in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEXT_PART = re.compile(
     rf"[,;]?(?<!\s)\s+and\s+(?={_ASKING})|\?\s+(?:and\s+)?(?={_ASKING})", re.IGNORECASE
 )
 _AND = re.compile(r",? and (at|by|for|from|in|on|to|with) ", re.IGNORECASE)
-"""Between the last of several things and the others, as in "at home, at school and at work"."""
+"""The text before the last of several things, as in "at home, at school and at work"."""
 
 _ABOUT = re.compile(r".*?(?:: | [-–—] )")
 """The subject before the parts, as in "Night vet - what's the number and what does it cost?"."""
@@ -64,7 +64,7 @@ _DATE = re.compile(
 _NAMES_DATE = re.compile(rf"\d{{4}}|\b(?:{MONTH}|(?!may)(?i:{MONTH}))\b")
 """A year or month; "may" begins questions."""
 MOST_NAMES = 10
-"""Maximum number of names that are looked for."""
+"""Maximum number of names to look for."""
 MOST_INITIALS = 5
 """Maximum number of letters of an abbreviation."""
 ALIKE = 80
@@ -104,9 +104,10 @@ def parts_of(question: str) -> list[str]:
 def named_documents(question: str, sources: Sequence[Units]) -> list[int]:
     """Return the indexes of the sources that the question may be about; all unless it names some.
 
-    "When can Priya start?" is not asked of other people's CVs. Such a name is in the titles of some
-    documents, and in neither the title nor a text of others. Of several things that a question is
-    about, as in "at Pinion and at the hospital", one may not be called by its name.
+    "When can Priya start?" is not about other people's CVs. Such a name is in the titles of some
+    documents, and in neither the title nor the text of others. If the question is about several
+    things, as in "at Pinion and at the hospital", all sources are returned, because one thing may
+    not be called by its name.
     """
     every = list(range(len(sources)))
     titles = [{_without_s(word) for word in _WORD.findall(units.title)} for units in sources]

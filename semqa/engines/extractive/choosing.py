@@ -1,4 +1,4 @@
-"""What to quote: the units that answer and what each needs: lead-in, header, exception, reply, list."""
+"""Choose what to quote: the units that answer, and the lead-ins, headers, exceptions and so on they need."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TERM_WORDS = 3
-"""Maximum number of words of a heading that is a term."""
+"""Maximum number of words of a heading that counts as a term."""
 
 LONGEST_LIST, LIST_SHARE, SAYS = 12, 0.4, 0.5
-"""A list of at most this many items is quoted whole if this share of it is quoted anyway, or if the
-text above it is nearer to the question than this cosine."""
+"""A list with at most this many items is quoted as a whole if at least this share of it is quoted anyway,
+or if the cosine of the text above it and the question is at least the last value."""
 
 MOST_QUOTED = 3
-"""Maximum number of units from one that is quoted in a message to the reply below it."""
+"""Maximum distance in units from a unit quoted in a message to the reply below it."""
 
 _ASKS_WHICH = re.compile(
     r"\W*(?:(?:at|for|from|in|on|to|with) )?(?:which|whose|who)\b", re.IGNORECASE
@@ -68,12 +68,12 @@ _REPLIED = re.compile(
 """The sentence after "Ann asked whether …"."""
 
 _HEAD = re.compile(r"(?:from|date|sent|on|am|le|el)\b", re.IGNORECASE)
-"""Lines above a message that say who wrote it and when."""
+"""Lines above a message that name its sender and date."""
 
 _REPLY = re.compile(r"subject: (?:re|aw|fwd?|wg|tr|rv)\b", re.IGNORECASE)
 
 _UNNAMED = re.compile(r"\|\s*\|(?!\W*(?:sub)?-?total\b)", re.IGNORECASE)
-"""A row whose first cell is empty, as below a merged cell, and its total is not."""
+"""A row with an empty first cell, as below a merged cell; but not a row of totals."""
 
 _CALLED = re.compile(r"`?(?:--?\w|\S*?\w\((?!s\))|(?=\S+\Z)\S*?\w_\w)")
 """The name of a function, option or setting, such as "silence(name)"."""
@@ -88,7 +88,7 @@ _DATED = re.compile(
     r"ago|today|yesterday)\b",
     re.IGNORECASE,
 )
-"""The name and date above a comment; a year alone, as in "New in 2026", is no date."""
+"""The name and date above a comment; a year alone, as in "New in 2026", is not a date."""
 
 _CASE = re.compile(
     r"\b(?:or (?:earlier|fewer|later|less|longer|more)|(?:earlier|fewer|later|less|longer|more) than|"
@@ -121,7 +121,7 @@ _NOTE = re.compile(
 """The mark at the beginning of a note; a line with "**" further on begins with bold text instead."""
 
 _EMPHASIS = re.compile(r"(?<!\w)(\*{1,3})(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*\\])\1(?![\w*])")
-"""Bold or italic text, whose last asterisk is no mark of a note."""
+"""Bold or italic text, whose last asterisk is not the mark of a note."""
 
 _SPECIAL_CASE = re.compile(
     r"\W*(?:at|between|during|for|from|in|on|with)\b[^.;:]{,60}?,? the (\w+) (?:is|are|was|were)\b",
@@ -186,13 +186,13 @@ def _in_order(found: Match, kept: Mapping[tuple[int, int], float]) -> list[Quote
 
 
 def _named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
-    """Return the heading above a unit that names one of several things, and any heading between them.
+    """Return the heading that tells which of several things a unit is about, and any heading below it.
 
-    These are the heading of one of several lists, or a name beside other names, such as "Nordal Dry
-    12", or "Ann Lee" above "Head of sales".
+    It is the heading of one of several lists, or a name among other names, such as "Nordal Dry 12",
+    or "Ann Lee" above "Head of sales".
 
     Args:
-        versions: only the headings of versions count, such as "2.1 (3 May)".
+        versions: count only headings of versions, such as "2.1 (3 May)".
     """
     name = _VERSION if versions else _PROPER_NAME
     found = units.structure.units
@@ -220,7 +220,7 @@ def _named_by(units: Units, u: int, *, versions: bool) -> Sequence[int]:
 
 
 def _members_of(units: Units, lead: int) -> list[int]:
-    """Return the items, or the rows with their header, that a unit introduces, if these are few."""
+    """Return the items, or the rows with their header, that a unit introduces; empty if there are many."""
     members: list[int] = []
     above = {lead}
     for u, unit in enumerate(units.structure.units):
@@ -236,10 +236,10 @@ def _rest_of_lists(
 ) -> Iterator[list[tuple[int, int]]]:
     """Yield the items of each short list that a question asks for, or of which enough are quoted.
 
-    Half of "You need: …" is misleading; items below a mere heading stand for themselves, unless it
-    says what the question asks.
+    Half of "You need: …" would mislead. Items below a heading without a lead-in can be quoted alone,
+    unless the heading is about what the question asks.
     """
-    if not kept:  # nor may there be any units
+    if not kept:  # there may be no units at all
         return
     share = 0.0 if _ASKS_FOR_ALL.search(found.question) else LIST_SHARE
     above = found.column("near_above") if found.by_meaning else np.zeros(len(found.places))
@@ -324,7 +324,7 @@ def _needed_by(units: Units, u: int) -> list[int]:
 
 
 def _notes(units: Units, u: int) -> list[int]:
-    """Return the notes that marks in a unit refer to, such as "* without breakfast": the next ones.
+    """Return the notes after a unit that its marks refer to, such as "* without breakfast".
 
     A list with asterisks for bullets has no notes.
     """
@@ -345,7 +345,7 @@ def _notes(units: Units, u: int) -> list[int]:
 
 
 def _rows_above(units: Units, u: int) -> list[int]:
-    """Return the rows up to the one that names a row with an empty first cell, if there is one."""
+    """Return the rows above a row with an empty first cell, up to the one that names it, if any."""
     rows: list[int] = []
     at: int | None = u
     while at is not None and _UNNAMED.match(units.structure.of(at)):
@@ -356,13 +356,13 @@ def _rows_above(units: Units, u: int) -> list[int]:
 
 
 def _head_of_message(units: Units, u: int) -> list[int]:
-    """Return the sender and date of a message below a reply to it, which may say something else."""
+    """Return the sender and date of a message that is below a reply, which may contradict it."""
     found = units.structure.units
     heads = {v for v, unit in enumerate(found) if unit.kind == "meta" and unit.group == -1}
     firsts = sorted(v for v in heads if v - 1 not in heads)
     for first in reversed(firsts):
         head = list(takewhile(heads.__contains__, range(first, u)))
-        # A reply between the lines that it quotes has fewer marks than these.
+        # A reply between quoted lines has fewer marks than they have.
         if head and _depth(units, u) >= _depth(units, head[-1] + 1):
             newest = takewhile(heads.__contains__, range(firsts[0], first))
             older = any(_REPLY.match(units.texts[v]) for v in newest)
@@ -385,7 +385,7 @@ def _is_special_case(rule: str, text: str) -> bool:
 
 
 def _is_value(units: Units, u: int) -> bool:
-    """Whether a unit is right below its name: a phrase that defines a short term, or what a function does."""
+    """Whether a unit directly below its name defines a short term or describes a function."""
     found = units.structure.units
     if found[u].kind != "sentence" or found[u].headings[-1:] != (u - 1,):
         return False
@@ -399,7 +399,7 @@ def _is_value(units: Units, u: int) -> bool:
 
 
 def _reply(units: Units, u: int) -> list[int]:
-    """Return what follows a question: the next post, or the sentence after its paragraph."""
+    """Return the reply to a question: the next post, or the sentence after its paragraph."""
     found = units.structure.units
     last = u
     while (after := _neighbour(units, last, 1)) is not None:
@@ -427,7 +427,7 @@ def _reply(units: Units, u: int) -> list[int]:
 
 
 def _reply_between(units: Units, u: int) -> list[int]:
-    """Return the first sentence of a reply right below the lines of a message that it quotes."""
+    """Return the first sentence of a reply directly below the lines that it quotes."""
     found = units.structure.units
     below = next((v for v in range(u, len(found)) if found[v].group != found[u].group), u)
     replies = found[below].kind == "sentence" and _depth(units, below) < _depth(units, u)

@@ -1,4 +1,4 @@
-"""Units that answer a question by their form (definitions, labels, steps), or answer the contrary.
+"""Find units that answer a question by their form (definitions, labels, steps), or its contrary.
 
 "Who is the landlord?" is answered by 'Anna Berg (hereinafter the "Landlord")', "Who attended the
 meeting?" by "Present: Ada Lund, Bo Ek", and "How much do I have to pay?" by "Balance due   922.80".
@@ -26,19 +26,19 @@ _ASKS = re.compile(
     r"(?: mean| stand for)?(?: (?:in|under|of|to) (?:the|this) \w+)?\W*",
     re.IGNORECASE,
 )
-"""A question for a term of up to four words."""
+"""A question about a term of up to four words."""
 
 _PARTIES = re.compile(
     r"\A(?>.*?\bbetween\b)(?>.+?\([^()]*\))(?>.+?\band\b).+\(", re.IGNORECASE | re.DOTALL
 )
-"""The sentence that names the parties and what each is called. It takes linear time."""
+"""The sentence that names the parties and their short names. Matching takes linear time."""
 
 
 def direct_rows(found: Match) -> tuple[list[int], list[int]]:
-    """Return the rows that answer the question by their form, and those that may answer it as well.
+    """Return the rows that answer the question by their form, and others that may answer it too.
 
-    A label may mislead ("Warranty: page 12"), so the latter are the rows without a label that have
-    all words of the question.
+    The others are rows without a label that have all words of the question, because a label may
+    mislead ("Warranty: page 12").
     """
     if rows := _defining_rows(found) or _usual_rows(found) or _steps(found) or column_rows(found):
         return rows, []
@@ -51,9 +51,8 @@ def direct_rows(found: Match) -> tuple[list[int], list[int]]:
 def _defining_rows(found: Match) -> list[int]:
     """Return the rows that define the term that a question asks for.
 
-    They have it in brackets after what it stands for, or in quotation marks before "means" or in the
-    first cell of a table. None do for abbreviations, because their long form may not answer the
-    question.
+    The term is in brackets after its definition, in quotation marks before "means", or in the first
+    cell of a table. Empty for abbreviations, because their long form may not answer the question.
     """
     asked = _ASKS.fullmatch(found.question)
     if asked is None or asked[1].isupper():
@@ -116,7 +115,7 @@ _USUAL = (
 
 
 def _usual_rows(found: Match) -> list[int]:
-    """Return the rows that answer a common question, unless a document has several with one label."""
+    """Return the rows that answer a common question; none if several rows of a document share a label."""
     texts = found.texts
     for asks, says in _USUAL:
         if asks.fullmatch(found.question):
@@ -139,11 +138,11 @@ MOST_STEPS, LONGEST_STEPS = 10, 800
 
 
 def _steps(found: Match) -> list[int]:
-    """Return the steps below the heading that names what a question asks how to do.
+    """Return the steps below the heading that names the task in a how-to question.
 
-    These are the first list below it, or else its first paragraph. The title and outer headings may
-    name a part: "How do I reset the boiler?" is answered below "Resetting" in "The boiler". None if
-    several sections have such a heading.
+    They are the first list below it, or else its first paragraph. The title and outer headings may
+    name a part of the task: the answer to "How do I reset the boiler?" is below "Resetting" in "The
+    boiler". Empty if several sections have such a heading.
     """
     if not ASKS_HOW.match(found.question):
         return []
@@ -170,10 +169,10 @@ def _steps(found: Match) -> list[int]:
 
 
 MOST_LABELLED = 10
-"""A label that more rows have is that of a speaker or of a log."""
+"""A label of more rows than this is a speaker, or belongs to a log."""
 
 ALL_WORDS = 0.999
-"""The weights of a question's words add up to more than this, despite rounding."""
+"""If the weights of words add up to more than this, they are all words of the question."""
 
 _LABEL = re.compile(r"\W*+([^\W\d_][\w’'-]*+(?: [\w’'-]++){0,2}+) ?(?:\([^()]{0,40}\))?: (?=\S)")
 
@@ -192,17 +191,17 @@ _MEANS = {
     "todo": "action task",
 }
 _STEMS = {stem(label): {stem(label), *map(stem, words.split())} for label, words in _MEANS.items()}
-"""What the labels of minutes are called in questions."""
+"""For each label in minutes, the words that questions use for it."""
 
 _WHO_IS = re.compile(r"\W*who(?:'s|’s| is)\b", re.IGNORECASE)
-"""Asks for one person, so several turns of a speaker are no answer."""
+"""Asks for one person, so several turns of a speaker do not answer it."""
 
 _IGNORED_WORDS = "meeting item point minutes document list made take taken given say said"
 _IGNORED = frozenset(map(stem, _IGNORED_WORDS.split()))
 
 
 def _labelled_rows(found: Match) -> list[int]:
-    """Return the rows whose label ("Decision: …") is all that a question asks for.
+    """Return the rows whose label ("Decision: …") covers all that a question asks for.
 
     A question may also name the document or section: "Who attended the committee meeting?". The
     sentences after a labelled one belong to it, up to the next label or paragraph.
@@ -217,7 +216,7 @@ def _labelled_rows(found: Match) -> list[int]:
                 rows.append(row)
             continue
         subject = _subject(found, row)
-        while label is not None:  # several may be side by side
+        while label is not None:  # there may be several on a line
             named = [_STEMS.get(word, {word}) for word in stems_of(label[1])]
             every = set().union(*named)
             terms = asked_for - (subject - every)
@@ -239,7 +238,7 @@ def _subject(found: Match, row: int) -> set[str]:
 
 
 def _goes_on(found: Match, row: int) -> bool:
-    """Return whether a row is a further sentence of the paragraph of the row before."""
+    """Return whether a row is a sentence in the same paragraph as the previous row."""
     (before, _), (after, _) = found.places[row - 1 : row + 1]
     unit = found.unit(row)
     return before == after and unit.kind == "sentence" and unit.group == found.unit(row - 1).group
@@ -251,9 +250,9 @@ _DENIES = re.compile(rf"n['’]t\b|\bcannot\b|{NEGATES.pattern}", re.IGNORECASE)
 
 
 def contrary(found: Match) -> list[int]:
-    """Return the rows of lists of the contrary: "What to bring" if a question asks what not to bring.
+    """Return the rows of contrary lists, such as "What to bring" if asked what not to bring.
 
-    All words of the heading or lead-in of such a list are in the question.
+    The question has all words of the heading or lead-in of such a list.
     """
     if not (_ASKS_WHAT.match(found.question) and _DENIES.search(found.question)):
         return []

@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"[^\W_]+")
 
 UNSURE = 0.4
-"""Chance that documents do not answer if what they say has not the kind of answer asked for. It takes
-the tick, but does not make the engine abstain, because what answers may be said in other ways."""
+"""Chance that documents do not answer if the quotes lack the kind of answer asked for. The answer then
+gets no tick, but the engine does not abstain, because the answer may be worded differently."""
 
 MOST_BESIDE = 10
-"""Number of units around the best one in which a part such as "and when is it?" may be answered."""
+"""Number of units around the best one that may answer a part such as "and when is it?"."""
 
 MANY_LINES = 6
-"""A text of as many lines, of which half begin a sentence, is a document."""
+"""A text with this many lines, at least half of which begin a sentence, is a document."""
 
 PART_LEAST, PART_MOST = 0.02, 0.65
-"""`Judgement.least` and `most` for parts of a question if something of it is answered.
+"""`Judgement.least` and `most` for parts of a question of which some part is answered.
 
-With the trees before the present ones, of 120 parts made from traps, which the document does not
-answer, 20 were then said to be missing and 22 doubted; of 148 that it answers, 3 and 11.
+Measured with the previous trees: of 120 unanswerable parts, made from traps, 20 were reported as
+missing and 22 as doubtful; of 148 answerable parts, 3 and 11.
 """
 
 NEAR = {"tuned": 0.42, "meaning": 0.45}
@@ -80,7 +80,7 @@ _FOLLOW_UPS = (
     (re.compile(r"\bhow much\b", re.IGNORECASE), re.compile(r"[£$€\d]")),
     (re.compile(r"\bhow long\b", re.IGNORECASE), DURATION),
 )
-"""What parts of a question ask, and what an answer to them has."""
+"""Patterns of parts of a question, each with the pattern of an answer."""
 
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
@@ -92,16 +92,16 @@ _REFERS = re.compile(
 _IT = re.compile(r"\b(?:it|its|they|them|their)\b", re.IGNORECASE)
 
 MOST_DOCUMENTS = 20
-"""Maximum number of documents, each of which is also compared with the question by itself."""
+"""Maximum number of documents to compare with the question one by one, too."""
 
 ALONE = 0.5
-"""Minimum relevance of the best unit of a document by itself, to be quoted beside others."""
+"""Minimum relevance of the best unit of a document, judged alone, to be quoted with others."""
 
 _ASKS_OF_SEVERAL = re.compile(
     r"\b(?:all|any of|both|compare\w*|differ\w*|each|every\w*|same|which of)\b",
     re.IGNORECASE,
 )
-"""Asks something of several documents."""
+"""Matches a question about several documents."""
 
 OUTSIDE = 0.35
 """Factor of the probability of units for a part with "it" if another section answers the first part."""
@@ -209,7 +209,7 @@ class Reading(NamedTuple):
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
-    """Whether sources are documents or excerpts, rather than passages of one paragraph each."""
+    """Whether sources are documents or excerpts, not passages of one paragraph each."""
     return any(source.context or _has_structure(read_units(source)) for source in sources)
 
 
@@ -281,8 +281,9 @@ def _each_document(
 ) -> Judgement:
     """Raise the best unit of each document that answers the question by itself, so that it is quoted.
 
-    Beside a better answer of another document, it seems worse than it is. That is for questions of
-    several documents, and for documents newer than one of their series that is quoted.
+    Next to a better answer from another document, it would seem worse than it is. This applies to
+    questions about several documents, and to documents that are newer than a quoted one of their
+    series.
     """
     documents: dict[str | int, list[int]] = {}
     for s in kept:
@@ -312,7 +313,7 @@ def _each_document(
 
 
 def _beside(found: Match, first: Judgement, part: Judgement) -> Judgement:
-    """Prefer the section that answers the first part for a part that refers to its subject."""
+    """For a part that refers to the subject of the first part, prefer the section that answers that."""
     sections = [(s, found.unit(row).headings) for row, (s, _) in enumerate(found.places)]
     here = sections[int(first.chances.argmax())]
     factors = np.array([1.0 if section == here else OUTSIDE for section in sections])
@@ -326,7 +327,7 @@ def _lenient(part: Judgement) -> Judgement:
 def _follow_up(reading: Reading, sources: Sequence[Source]) -> Reading:
     """Answer parts without words to search for, such as "and when is it?".
 
-    Unless the quotes answer such a part, the nearest unit of their section that does is quoted too.
+    If the quotes do not answer such a part, the nearest unit in their section that does is quoted.
     """
     question = reading.found.question
     first, *others = NEXT_PART.split(question)
@@ -370,11 +371,11 @@ def rate(
 ) -> QuotedAnswer:
     """Add to each verified quote the probability that a person would quote it.
 
-    That is the probability of the best unit that overlaps the quote's place. Documents are compared
-    with the question together. Passages are compared one at a time, because each may have its own
-    answer, and by words only. A quote of a title only names its source and gets None; if no other
-    quote tells anything, it gets the probability of the source's best unit. Fragments of nothing but
-    the question's words get 0 if nothing else is quoted.
+    This is the probability of the best unit that overlaps the quote. Documents are compared with the
+    question together. Passages are compared by words only and one at a time, because each may have
+    its own answer. A quote of a title only names its source and gets None. If no quote says more
+    than the question does, it gets the probability of the source's best unit. Fragments that only
+    repeat words of the question get 0 if nothing else is quoted.
 
     Args:
         encoder: compares by meaning; None to compare words only.
@@ -410,7 +411,7 @@ def rate(
 def _kind(
     quote: Quote, sources: Sequence[Source], asked: AbstractSet[str]
 ) -> Literal["told", "title", "asked"] | None:
-    """Return whether a verified quote tells something, is a title, or has only words that are asked."""
+    """Return whether a verified quote is a title, has only words of the question, or tells more."""
     if not quote.verified:
         return None
     if quote.field == "title" or quote.text == sources[quote.source - 1].title:
@@ -433,7 +434,7 @@ class _Rated(NamedTuple):
         return float(self.chances[first:last].max()) if first < last else None
 
     def is_part(self, start: int, end: int) -> bool:
-        """Return whether ``[start, end)`` is only a part of a unit, even if its final mark is left out."""
+        """Return whether ``[start, end)`` is part of a unit, not all of it (except for its final mark)."""
         within = (self.starts <= start) & (end <= self.ends)
         whole = (self.starts == start) & (self.ends - 1 <= end)
         return bool(np.any(within & ~whole))

@@ -261,7 +261,7 @@ class ExtractiveEngine:
     def read_documents(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> documents.Reading:
-        """Compare documents with a question; of a follow-up, its own words count more."""
+        """Compare documents with a question; in a follow-up question, its own words count more."""
         understood = in_context(question, history)
         encoder = self._encoder_for(understood)
         whole = documents.read(understood, sources, encoder, by_part=understood == question)

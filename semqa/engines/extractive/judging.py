@@ -30,10 +30,10 @@ MOST = 10
 """Maximum number of quoted units, not counting context."""
 
 CONTRARY = 0.05
-"""Factor of the probability of units about the contrary."""
+"""Factor for the probability of units in contrary lists (`direct.contrary`)."""
 
 DIRECT, BESIDE = (0.85, 0.95), 0.4
-"""Probability and relevance of a unit that answers by its form, and factor of the others beside it."""
+"""Probability and relevance of a unit that answers by its form, and the factor for other units."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,11 @@ def likeliest(found: Match) -> NDArray[np.intp]:
 
 
 def judge(found: Match, model: Model | None = None) -> Judgement:
-    """Judge all units, and whether they answer the question, by the packaged model or another."""
+    """Predict which units answer the question, and whether any does.
+
+    Args:
+        model: by default the packaged model for these features.
+    """
     model = model or load_models()[found.judged_by]
     rows = likeliest(found)[:MOST_JUDGED]
     chances, relevance = np.zeros((2, len(found.places)))

@@ -25,7 +25,7 @@ _BETWEEN = re.compile(
     r"|(?P<link>\[(?=[^\[\]]*\]\()|\](?:\(#[^()\s]*\)|(?=\()))"
     r"|[\[\]]"
 )
-"""What is not quoted: boxes to tick, marks of notes, text struck through, brackets of links and their
+"""Text that is not quoted: checkboxes, marks of notes, struck-through text, brackets of links and their
 targets within the document, other brackets."""
 
 WORD = re.compile(r"[^\w\s\[\]]{,40}\w[^\s\[\]]*")
@@ -37,10 +37,10 @@ _ITEM_NUMBER = re.compile(r"(\d{1,3})[.)]\s+(?=.*\w)", re.DOTALL)
 """The number before the text of a list item."""
 
 _OUTER_BARS = re.compile(r"[ \t]*+\|?+[ \t]*+(.*?\S)(?:[ \t]*+\|)?+[ \t]*+")
-"""The bars around a row are not quoted; those of empty cells are, so that columns still line up."""
+"""The bars around a row, which are not quoted. Bars of empty cells are, to keep columns aligned."""
 
 _EMPHASIS = re.compile(r"(\*\*|__|[*_])(?=[^\s*_])((?:(?!\1).)*)(?<![\s*_])\1", re.DOTALL)
-"""A text that is all bold or all italic."""
+"""Text that is all bold or all italic."""
 
 
 class Quoted(NamedTuple):
@@ -52,7 +52,7 @@ class Quoted(NamedTuple):
         end: offset after its last character.
         kind: ``sentence``, ``item``, ``row`` or another kind of `semqa.documents.structure`.
         group: number of its paragraph, list or table.
-        chance: probability that a person would quote it, or the unit that it is quoted for.
+        chance: probability that a person would quote it, or the unit that needs it as context.
     """
 
     source: int
@@ -64,7 +64,7 @@ class Quoted(NamedTuple):
 
 
 def quoted_unit(units: Units, number: int, u: int, chance: float) -> Quoted:
-    """Return a unit of the source with this 1-based number, without its bullet, outer bars or emphasis."""
+    """Return unit `u` of source `number` (from 1), without its bullet, outer bars or emphasis."""
     unit, text = units.structure.units[u], units.structure.text
     start, end = unit.start, unit.end
     if unit.kind in ("row", "header") and (outer := _OUTER_BARS.fullmatch(text, start, end)):
@@ -93,8 +93,8 @@ def layout(
 ) -> str:
     """Return the text of an answer, with each quote as `mark` writes it for its source and words.
 
-    With `signs`, these stand outside quotes: the numbers of a list that is quoted from its beginning,
-    square brackets, and boxes to tick. Otherwise the numbers are quoted, and the rest is left out.
+    With `signs`, text outside quotes includes square brackets, checkboxes, and the numbers of a list
+    that is quoted from its beginning. Otherwise the numbers are quoted, and the rest is left out.
     """
     several = len({sources[each.source - 1].title or each.source for each in quoted}) > 1
     numbered = _numbered_from_one(quoted, sources) if signs else set()
@@ -135,7 +135,7 @@ def layout(
 def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> set[tuple[int, int]]:
     """Return source and group of each list whose quoted items are numbered from 1 without a gap.
 
-    Only these numbers stand before the quotes: others would claim an order that is not shown.
+    Only these numbers are written outside quotes: others would refer to items that are not shown.
     """
     numbers: dict[tuple[int, int], list[int]] = {}
     for each in quoted:
@@ -150,10 +150,10 @@ def _numbered_from_one(quoted: Sequence[Quoted], sources: Sequence[Source]) -> s
 
 
 def _with_marks(text: str, mark: Callable[[str], str], signs: bool) -> str:
-    """Return a text as quotes; empty if it says nothing.
+    """Return a text as quotes; empty if it has no letters or digits to quote.
 
-    Text that is struck through is left out. With `signs`, square brackets stand between the quotes,
-    but for those of notes and links, and boxes are shown as ☐ and ☑.
+    Struck-through text is left out. With `signs`, square brackets, except those of notes and links,
+    are written between the quotes, and checkboxes are shown as ☐ and ☑.
     """
     only_notes = not any(map(str.isalnum, _NOTE.sub("", text)))
     out, at, said = "", len(text) - len(text.lstrip("\\")), False
@@ -215,7 +215,7 @@ def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]
 
 
 def _introduces(meta: Quoted, after: Quoted | None, sources: Sequence[Source]) -> bool:
-    """Whether what is quoted next is of the same message as a sender or date."""
+    """Whether the next quoted unit belongs to the same message as a sender or date."""
     if after is None or after.source != meta.source:
         return False
     if after.kind != "meta":

@@ -335,15 +335,15 @@ _WITH_UNIT = re.compile(
     r"(?<![^\W_])(\d+)(?=(?:[mkc]?[gml]|k[mw]h?|mm|[gmk]b|lbs?|oz|ft|hrs?|h|mins?|[ap]m|volts?|watts?)\b)",
     re.IGNORECASE,
 )
-"""A number right before its unit, as in "20kg"."""
+"""A number directly before its unit, as in "20kg"."""
 
 
 _HOW_OLD = re.compile(r"\bhow old\b(?= (?:do|must|should|need|can|may|have)\b)", re.IGNORECASE)
-"""Asks for the age at which something is allowed, so that what is called old is no answer."""
+"""Asks for the age at which something is allowed, so the word "old" is not part of an answer."""
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of a text, and a number and its unit as two."""
+    """Return the words of a text; a number and its unit are two words."""
     return split_words(_WITH_UNIT.sub(r"\1 ", text))
 
 

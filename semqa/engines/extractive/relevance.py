@@ -238,7 +238,7 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
 def _strengths(
     measured: Sequence[Relevance], matches: Sequence[_Match], terms: _Terms, without_answer: float
 ) -> Array:
-    """Return the strengths of the sources, by the words in their own sentences; shape [sources].
+    """Return the strength of each source, from its best sentence; shape [sources].
 
     Args:
         without_answer: factor for a source without an answer if another source has one.

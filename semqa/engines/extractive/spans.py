@@ -48,7 +48,7 @@ class _Nesting(NamedTuple):
     marks: int = 0
 
     def after(self, text: str) -> _Nesting:
-        """Return the nesting after some text between words."""
+        """Return the nesting after a text that is between words."""
         brackets, marks = self
         for char in text:
             if char == "(":
@@ -60,7 +60,7 @@ class _Nesting(NamedTuple):
         return _Nesting(brackets, marks)
 
     def number(self) -> int:
-        """Return 0 outside all brackets and quotation marks, and the same number inside the same."""
+        """Return 0 outside brackets and quotation marks; inside, a number that identifies the pair."""
         return self.brackets * _DEPTH + (self.marks if self.marks % 2 else 0)
 
 
@@ -363,7 +363,7 @@ def is_subject(words: list[str], i: int) -> bool:
 
 
 def is_surely_name(passage: Passage, i: int) -> bool:
-    """Whether word `i` is capitalized elsewhere than at the start of a sentence."""
+    """Whether word `i` is capitalized and does not start a sentence."""
     if not passage.capitals[i] or passage.words[i] in STOPWORDS:
         return False
     openers = passage.openers

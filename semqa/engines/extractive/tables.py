@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match
 
 LEAST_ROWS = 3
-"""Minimum number of rows of a table from which one is chosen by its number."""
+"""Minimum number of rows of a table to choose one of them by its number."""
 
 MOST_PRICES = 2
 """Maximum number of rows of prices, if each product has a column."""
 
 LEAST_TERMS, MOST_ROWS = 2, 12
-"""Minimum number of words of a question for values of columns, and maximum number of rows with them."""
+"""Minimum number of words of a question that names values, and maximum number of rows with them."""
 
 MOST_OTHERS = 2
-"""Maximum number of words of a question that its column does not have, such as "machine"."""
+"""Maximum number of words of a question that are not in the column name, such as "machine"."""
 
 _WHICH = re.compile(r"\W*(?:(?:at|for|from|in|of|on|to|with) )?(?:which|what|who)\b", re.IGNORECASE)
 _NEGATED = re.compile(r"n['’]t\b|\b(?:no|not|without|lacks?|cannot|never)\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ _UNCLEAR = re.compile(
     r"\b(?:most|least) (?:accurate|affordable|econom\w+|effective|efficient|exact|precise|recent|reliable|sensitive)\b",
     re.IGNORECASE,
 )
-"""Superlatives of which the lowest number may be the highest, as with the accuracy "0.1%"."""
+"""Superlatives for which a lower number may be better, such as an accuracy of "0.1%"."""
 _ORDINAL = re.compile(r"\b(?:second|third|next|two|three|four|five|\d+)\b", re.IGNORECASE)
 _MOST = re.compile(
     r"\b(?:most expensive|best|biggest|costliest|dearest|greatest|heaviest|highest|largest|longest|"
@@ -62,10 +62,10 @@ _NEEDED = {
     "tallest": _stems("height"),
     **dict.fromkeys(("loudest", "quietest"), _stems("noise sound volume")),
 }
-"""Words of which the column of a superlative must have one: the best price is not the highest."""
+"""For each superlative, words of which its column must have one: the best price is not the highest."""
 
 _RANKS = _stems("rank place position")
-"""Words of columns in which the lowest number is the highest."""
+"""Words of columns in which 1 is the best."""
 
 _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(
@@ -73,7 +73,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
-"""A number that may be 1250 or 1.25."""
+"""A number that may mean 1250 or 1.25."""
 _DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
@@ -117,7 +117,7 @@ _MEASURES = {
     "million": ("", 1e6),
     "billion": ("", 1e9),
 }
-"""What a unit measures, and how much it is."""
+"""For each unit, the quantity that it measures, and its factor to a common unit."""
 _YES, _NO = frozenset(("✅", "✓", "✔", "☑", "yes")), frozenset(("❌", "✗", "✘", "✖", "no"))
 _BLANK = frozenset(("", "-", "–", "—", "n/a", "none"))
 _YES_OR_NO = _YES | _NO | _BLANK
@@ -127,8 +127,8 @@ def column_rows(found: Match) -> list[int]:
     """Return the rows that answer by one column of a table; none if several columns might.
 
     "Which is the cheapest?" is answered by the row with the lowest price (or the row of prices, if
-    there is one), and "Which ones have a grinder?" by all rows that say yes. A question that has
-    other words of the table, as in "the cheapest with a grinder", is not answered so.
+    there is one), and "Which ones have a grinder?" by all rows that say yes. A question with
+    other words of the table, such as "the cheapest with a grinder", is not answered this way.
     """
     if not _WHICH.match(found.question):
         return []
@@ -150,7 +150,7 @@ def _extreme_rows(
 ) -> list[int]:
     """Return the row with the highest or lowest number; `word` is the superlative.
 
-    All rows are returned if their numbers cannot be compared, so that the reader can.
+    If the numbers cannot be compared, all rows are returned, so that the reader can compare them.
     """
     terms = set(question_terms(found.question)) - {stem(word), stem("most"), stem("least")}
     needed = _NEEDED.get(word, frozenset())
@@ -172,8 +172,8 @@ def _extreme_rows(
 def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
     """Return the row with most of the words, if its cells are numbers and no column is only numbers.
 
-    In a comparison with a column for each product, this row says which is the cheapest. There may be
-    two, such as those of a price and a fee.
+    In a comparison with one column per product, this row says which is the cheapest. There may be
+    two such rows, for example with a price and a fee.
     """
     shared: dict[int, int] = {}
     for _, rows in _tables(found):
@@ -191,8 +191,8 @@ def _row_of_numbers(found: Match, words: AbstractSet[str]) -> list[int]:
 def _rows_with_values(found: Match) -> list[int]:
     """Return the rows that have all values that a question names: "Which dogs are reserved?".
 
-    That is if all words of the question are whole cells or names of columns, and of more than one
-    column: "reserved" is not what "not reserved" says. Values of one column are alternatives.
+    All words of the question must be in whole cells or column names, and from more than one column:
+    "reserved" does not match the cell "not reserved". Values of one column are alternatives.
     """
     asked = frozenset(map(stem, split_words(found.question)))
     terms = set(question_terms(found.question))
@@ -218,10 +218,10 @@ def _rows_with_values(found: Match) -> list[int]:
 
 
 def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
-    """Return the number with which each cell begins, in one unit.
+    """Return the number at the start of each cell, in a common unit.
 
-    Empty if they measure different things, or with `timed` no times, or if a number such as "1.250"
-    can be read in two ways.
+    Empty if the numbers measure different quantities, if `timed` and they are not times, or if a
+    number such as "1.250" is ambiguous.
     """
     out = {}
     measured = set()
@@ -237,7 +237,7 @@ def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
 
 
 def _value(number: str) -> float:
-    """Return a number whose commas are before thousands, or before decimals as in "1,5"."""
+    """Parse a number whose commas separate thousands, or decimals as in "1,5"."""
     thousands = all(len(group) == 3 for group in number.partition(".")[0].split(",")[1:])
     return float(number.replace(",", "" if thousands or number.count(",") > 1 else "."))
 
@@ -245,10 +245,10 @@ def _value(number: str) -> float:
 def _columns(
     found: Match, terms: AbstractSet[str], needed: AbstractSet[str] = frozenset()
 ) -> list[dict[int, str]]:
-    """Return the columns with most words of a question: lower-case cells by row.
+    """Return the columns whose names share most words with a question: lower-case cells by row.
 
-    Tables that have other words of the question as well are left out, as are columns without any of
-    the `needed` words.
+    Columns are left out if another column or a cell of their table has further words of the question,
+    or if their names have none of the `needed` words.
     """
     columns: list[tuple[int, dict[int, str]]] = []
     for header, rows in _tables(found):
@@ -266,7 +266,7 @@ def _columns(
 
 
 def _tables(found: Match) -> Iterator[tuple[list[str], dict[int, list[str]]]]:
-    """Yield the header of each table and its rows, all with as many cells."""
+    """Yield the header and the rows of each table, all with the same number of cells."""
     tables: dict[tuple[int, int], list[int]] = {}
     for row, (s, _) in enumerate(found.places):
         unit = found.unit(row)
@@ -303,20 +303,20 @@ _BAND = re.compile(
 _UPWARDS = ("over", "above", "more than", "at least", "from", "+", "more", "older", "earlier")
 _DOWNWARDS = ("under", "below", "less than", "up to", "less", "fewer", "younger", "later")
 _BEYOND = ("over", "above", "more than", "under", "below", "less than")
-"""Words before a number that is in the next band."""
+"""Words after which the number itself is in the next band."""
 
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?"
 _HOLIDAY = "".join(
     rf"(?<!\b{name} )" for name in ("ash", "black", "easter", "good", "palm", "whit")
 )
-"""Good Friday is not any Friday."""
+"""Names before a weekday that make it a holiday, such as Good Friday."""
 _WEEKDAY_RANGE = re.compile(
     rf"\b{_HOLIDAY}({_WEEKDAY})\b(?:\.? ?(?:[–-]|to|until|till) ?({_WEEKDAY})\b)?"
 )
 
 MOST_NUMBERS = 20
-"""Numbers of a question that are looked at."""
+"""Maximum number of numbers to read in a question."""
 
 
 class _Amount(NamedTuple):
@@ -329,7 +329,7 @@ class _Amount(NamedTuple):
 
     @classmethod
     def of(cls, sign: str, number: str, word: str | None) -> _Amount:
-        """Parse an amount; the word is the unit as it is written."""
+        """Parse an amount; `word` is the unit as written."""
         word = (word or "").lower()
         value = _value(number)
         if days := _DAYS.get(word.removesuffix("s")):
@@ -339,7 +339,7 @@ class _Amount(NamedTuple):
 
 
 class _Band(NamedTuple):
-    """The least and most number of a row, with its currency sign and unit."""
+    """The lowest and highest number of a row, with its currency sign and unit."""
 
     least: float
     most: float
@@ -350,7 +350,7 @@ class _Band(NamedTuple):
 def bands(found: Match, rows: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
     """Yield the row with the number or weekday asked about, and the rows beside it.
 
-    Only the tables of `rows`, which would be quoted, are looked at.
+    Only the tables that contain `rows`, which would be quoted, are searched.
     """
     question = _NUMBER_WORD.sub(
         lambda word: str(1 + _NUMBER_WORDS.index(word[0].lower())), found.question
@@ -392,7 +392,7 @@ def _weekdays(text: str) -> set[int]:
 
 
 def _is_comparable(amount: _Amount, band: _Band, header: set[str]) -> bool:
-    """Whether a number is of a band's unit, or of a word in the header of its column."""
+    """Whether a number has the unit of a band, or a unit named in the header of its column."""
     if band.unit == "day":
         return amount.unit == "day"
     if amount.sign != band.sign:

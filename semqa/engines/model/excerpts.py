@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST", "Excerpts", "quotable"]
 
 LEAST = 500
-"""Fewest characters of excerpts that are worth reading."""
+"""Minimum length of excerpts that are worth reading, in characters."""
 
 _GAP = "\n[…]\n"
 """Marks omitted text. Quotes contain no brackets, so none can span a gap."""
@@ -47,9 +47,9 @@ class Excerpts:
         self._ranked = sorted(found, key=lambda each: -each[0])
 
     def within(self, characters: int) -> list[Source]:
-        """Return the sources cut to their best passages, of at most so many characters in all.
+        """Return the sources cut to their best passages, at most so many characters in total.
 
-        Sources without one of them are blank; the others keep their numbers. Each passage has the
+        Sources without such a passage become blank; the others keep their numbers. Each passage has the
         lines above it that it needs, such as its heading or the header of its table.
         """
         kept: list[list[Passage]] = [[] for _ in self._sources]

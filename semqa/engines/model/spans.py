@@ -137,9 +137,9 @@ _PIECE = re.compile(r"([^\[\]]*?)(\[ (\d+) ([^\[\]]+) \]:?)")
 
 
 def pieces(text: str) -> list[Piece]:
-    r"""Split an answer from documents into quotes that may all be in one answer.
+    r"""Split an answer from documents into its quotes, without duplicates.
 
-    No text of a source may be quoted twice, so a quote is left out if its words are in another one.
+    No text of a source may be quoted twice, so a quote is left out if another one contains it.
 
     Example:
         >>> [each.mark for each in pieces("[ 1 Fees ]\n- [ 1 Fees: €5 ]\n- [ 1 none ]")]
@@ -394,8 +394,8 @@ class SpanWriter:
     ) -> Generator[Ask, list[list[float]], bool]:
         """Add the lines, lists and tables that answer from documents; return whether any does.
 
-        The model makes some of them likelier than others; those that a reader needs with them are
-        added, and all together are as long as the limits of words and tokens allow.
+        The model's scores change the odds of the units. Units that a reader needs for context are
+        added. The answer is as long as the limits on words and tokens allow.
         """
         if not reading.answers:
             return False

@@ -28,7 +28,8 @@ def choose_device(given: str | None) -> str:
         usable = False
     if not usable:
         raise InputError(
-            f"must be one of {', '.join(_devices())} here, got {given!r}.", field="device"
+            f"must be one of {', '.join(_devices())} on this machine, got {given!r}.",
+            field="device",
         )
     return given
 
