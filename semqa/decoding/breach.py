@@ -128,7 +128,7 @@ def _places(span: str, field: str, number: int, words: bool) -> Iterator[tuple[i
 
 
 def _holds_content(field: str, place: tuple[int, int, int], functions: frozenset[str]) -> bool:
-    """Tell whether a span includes part of a content word."""
+    """Return whether a span includes part of a content word."""
     _, start, end = place
     while start and field[start - 1].isalnum() and field[start].isalnum():
         start -= 1

@@ -79,7 +79,7 @@ _MASK_TYPE = "a C-contiguous, writable int32 array"
 class CopyConstraint:
     """Determines which tokens may come next, so that every quote is a verbatim span of its source.
 
-    Immutable and thread-safe; pickles. The language is defined in ``docs/constraint.md``.
+    Immutable, thread-safe and picklable. The language is defined in ``docs/constraint.md``.
 
     Attributes:
         sources: the quotable sources; source *k* is ``sources[k - 1]``.
@@ -199,7 +199,7 @@ class CopyConstraint:
         return self._scarce + 1
 
     def needs_costs(self, tokens_left: int) -> bool:
-        """Tell whether states with this many tokens left need cost tables."""
+        """Return whether states with this many tokens left need cost tables."""
         return self._free.vocabulary.poor or tokens_left <= self.scarce
 
     def _keep(self, used: Used, view: View) -> None:
@@ -330,15 +330,15 @@ class CopyConstraint:
         return np.flatnonzero(unpacked(self.mask(state)))
 
     def is_accepting(self, state: State) -> bool:
-        """Tell whether an end token is allowed, or the answer has ended."""
+        """Return whether an end token is allowed, or the answer has ended."""
         return bool(self._ask(self._root, ACCEPTS, state))
 
     def has_ended(self, state: State) -> bool:
-        """Tell whether the answer has taken an end token."""
+        """Return whether the answer has taken an end token."""
         return state.fields[memory.MODE] == memory.ENDED
 
     def in_quote(self, state: State) -> bool:
-        """Tell whether a quote is open, that is, between ``[`` and ``]``."""
+        """Return whether a quote is open, that is, between ``[`` and ``]``."""
         return memory.OPENED <= state.fields[memory.MODE] <= memory.SPAN
 
     def shortest_completion(self, state: State) -> list[int]:

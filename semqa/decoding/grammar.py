@@ -34,17 +34,17 @@ from semqa.quotes.words import (
 )
 
 MAX_PIECES = 25_000
-"""Most pieces of all sources in a Lark grammar. Servers compile it for each request, and llguidance
+"""Maximum number of pieces of all sources in a Lark grammar. Servers compile it for each request, and llguidance
 refuses longer ones by default. In English, a piece has two or three characters on average."""
 
 MAX_GBNF_PIECES = 12_000
-"""Most pieces of all sources in a GBNF grammar: about 1 MB of rules."""
+"""Maximum number of pieces of all sources in a GBNF grammar: about 1 MB of rules."""
 
 MAX_FIELDS = 500
-"""Most titles and bodies in a grammar."""
+"""Maximum number of titles and bodies in a grammar."""
 
 RUN_WORDS, RUN_MARKS = 10, 3
-"""Most words and punctuation marks in one run of glue."""
+"""Maximum number of words and of punctuation marks in one run of glue."""
 
 _MARKS = ",.;:"
 _DIRECTIVE = "%llguidance {}\n"
@@ -104,7 +104,7 @@ def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
 
 
 def _parts(text: str, boundary: str) -> Iterator[list[str]]:
-    """Split a field at brackets, which no span contains, and each part where spans may be cut."""
+    """Yield the parts of a field between brackets, each split into pieces where spans may be cut."""
     for part in re.split(r"[\[\]]", text):
         if not part.strip():
             continue

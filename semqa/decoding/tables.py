@@ -248,13 +248,13 @@ def _bracket_tokens(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> list[tupl
 
 
 def _may_open(data: bytes) -> bool:
-    """Tell whether a token may open a quote: "[" comes first, then the rest of the mark."""
+    """Return whether a token may open a quote: "[" comes first, then the rest of the mark."""
     before, bracket, after = data.partition(b"[")
     return bool(bracket) and b"]" not in before and _NUMBER_FOLLOWS.match(after) is not None
 
 
 def _may_close(data: bytes) -> bool:
-    """Tell whether a token may close a span with its first bytes without opening another."""
+    """Return whether a token may close a span with its first bytes without opening another."""
     if not data.startswith((b" ]", b"]")):
         return False
     after = data.partition(b"]")[2]
@@ -262,7 +262,7 @@ def _may_close(data: bytes) -> bool:
 
 
 def _may_reopen(data: bytes) -> bool:
-    """Tell whether a token may close a quote and open another.
+    """Return whether a token may close a quote and open another.
 
     A token that closes a quote and then has more than `HEAD_WORDS` words counts too.
     """

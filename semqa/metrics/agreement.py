@@ -150,7 +150,7 @@ NO_POSITIVE = "no item is positive"
 NO_NEGATIVE = "no item is negative"
 
 _MIN_GAIN = 1e-12
-"""Smallest gain in balanced accuracy (0-1) that counts; below it, the first candidate wins."""
+"""Minimum gain in balanced accuracy (0-1) that counts; below it, the first candidate wins."""
 
 
 class Confusion(NamedTuple):

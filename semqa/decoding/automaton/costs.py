@@ -117,16 +117,16 @@ def _way(h: Any, node: int, place: int, need: int) -> int:
 
 @jit
 def _begins_nothing(h: Any, place: int) -> bool:
-    """Tell whether a position is a barrier at which no span may end."""
+    """Return whether a position is a barrier at which no span may end."""
     return bytes_at(h, LEFT)[place] >= BARRIER and bytes_at(h, FLAGS)[place] & MAY_END == 0
 
 
 @jit
 def _fill_distances(h: Any, base: Any, reuse: bool) -> None:
-    """Fill DISTANCE from the end; with `reuse`, copy what is the same as in `base`.
+    """Fill DISTANCE from the end; with `reuse`, copy values that are the same as in `base`.
 
-    A token reaches at most LONGEST bytes ahead. So a distance is the same if the text and the
-    distances of so many bytes are.
+    A token is at most LONGEST bytes long. So a distance is unchanged if the text and the distances
+    of the next LONGEST bytes are.
     """
     size, needs = size_of(h, TEXT), ints_at(h, NEEDS)
     half = size + 1
@@ -152,8 +152,8 @@ def _fill_distances(h: Any, base: Any, reuse: bool) -> None:
 def fill_costs(h: Any, base: Any) -> None:
     """Fill DISTANCE and CONTROL; both must contain FAR.
 
-    Few tokens go on after a closing bracket, so the cost of the rest of such a token is explored
-    anew at each position.
+    Few tokens continue after a closing bracket, so the cost of the rest of such a token is explored
+    again at each position.
 
     Args:
         base: the handle of the view without quotes. If it has costs, they are reused: costs only
@@ -219,14 +219,14 @@ def fill_costs(h: Any, base: Any) -> None:
 
 @jit
 def _has_byte(h: Any, one: int, other: int) -> bool:
-    """Tell whether at least one of two bytes is a token."""
+    """Return whether at least one of two bytes is a token."""
     first, second = child_of(h, 0, one), child_of(h, 0, other)
     return (first >= 0 and has_tokens(h, first)) or (second >= 0 and has_tokens(h, second))
 
 
 @jit
 def _opening(h: Any, gap: int) -> int:
-    """Return the number of tokens from a gap through one quote, if the first token opens it."""
+    """Return the number of tokens from a gap through a quote that the first of these tokens opens."""
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, OPENERS)
     s = new_state()
     best = FAR

@@ -152,7 +152,7 @@ _DIGEST = _sources_digest()  # at import time, before the files can change
 
 
 def is_compiled() -> bool:
-    """Tell whether `entries` returns at once."""
+    """Return whether `entries` returns at once."""
     return entries.cache_info().currsize > 0
 
 

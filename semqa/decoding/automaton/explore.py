@@ -45,7 +45,7 @@ def child_of(h: Any, node: int, byte: int) -> int:
 
 @jit
 def has_tokens(h: Any, node: int) -> bool:
-    """Tell whether a token ends at a node."""
+    """Return whether a token ends at a node."""
     return ints_at(h, NODES)[4 * node + CHILDREN] & HOLDS_TOKENS != 0
 
 
@@ -83,7 +83,7 @@ def spend(tokens: int) -> int:
 
 @jit
 def may_follow(mode: int, byte: int) -> bool:
-    """Tell quickly whether a byte may follow in a mode, to skip most steps of a walk."""
+    """Return quickly whether a byte may follow in a mode, to skip most steps of a walk."""
     if mode == OPENED:
         return byte == 0x20
     if mode == SPACED or mode == NUMBER:
@@ -224,7 +224,7 @@ def _arrive(h: Any, s: Any, node: int, out: Any, task: int) -> int:
 
 @jit
 def try_token(h: Any, s: Any, token: int, blob: Any, offsets: Any, t: Any) -> bool:
-    """Advance `s` by one token into `t`; tell whether the answer can then be finished.
+    """Advance `s` by one token into `t`; return whether the answer can then be finished.
 
     As in `explore`, a token that closes a quote and opens another is refused.
     """
@@ -242,7 +242,7 @@ def try_token(h: Any, s: Any, token: int, blob: Any, offsets: Any, t: Any) -> bo
 
 @jit
 def leads_out(h: Any, node: int) -> bool:
-    """Tell whether some token continues from a node with only ``" "`` or with ``" ]"``."""
+    """Return whether some token continues from a node with only ``" "`` or with ``" ]"``."""
     return ints_at(h, NODES)[4 * node + CHILDREN] & LEADS_OUT != 0
 
 

@@ -25,7 +25,7 @@ NUMBER_COST = 263  # after the digits, by number, 0 to N; then after "[ k ", by 
 
 @jit
 def exact(h: Any, s: Any) -> bool:
-    """Tell whether costs must be checked: few tokens are left, or the vocabulary is incomplete."""
+    """Return whether costs must be checked: few tokens are left, or the vocabulary is incomplete."""
     return h[POOR] != 0 or s[TOKENS] <= h[SCARCE]
 
 
@@ -92,7 +92,7 @@ def cost_of(h: Any, s: Any) -> int:
 
 @jit
 def alive(h: Any, s: Any) -> bool:
-    """Tell whether an answer in this state can be finished within its budget."""
+    """Return whether an answer in this state can be finished within its budget."""
     if not exact(h, s):
         return True
     cost = cost_of(h, s)

@@ -103,13 +103,13 @@ def _fill_opened(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _fits_after(h: Any, t: Any) -> bool:
-    """Tell whether an answer can be finished from a state after spending one more token."""
+    """Return whether an answer can be finished from a state after spending one more token."""
     return not exact(h, t) or _is_paid(t, cost_of(h, t))
 
 
 @jit
 def _is_paid(s: Any, cost: int) -> bool:
-    """Tell whether a cost fits the budget after one more token."""
+    """Return whether a cost fits the budget after one more token."""
     return cost < FAR and cost < s[TOKENS]
 
 
@@ -179,7 +179,7 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
 
 @jit
 def _is_tight(h: Any, s: Any) -> bool:
-    """Tell whether so few tokens are left that each next token must be checked."""
+    """Return whether so few tokens are left that each next token must be checked."""
     slack = h[LONGEST_WORD] + SLACK if h[GLUE] else SLACK
     t = new_state()
     copy_state(s, t)
@@ -261,7 +261,7 @@ def _reopen(h: Any, s: Any, out: Any) -> bool:
 
 @jit
 def _others_left(h: Any, source: int) -> bool:
-    """Tell whether another source can be quoted."""
+    """Return whether another source can be quoted."""
     for number in range(1, h[SOURCES] + 1):
         if bytes_at(h, QUOTABLE)[number] and number != source + 1:
             return True
@@ -308,7 +308,7 @@ def _close_below(h: Any, s: Any, node: int, out: Any) -> None:
 
 @jit
 def _may_stop(h: Any, s: Any, row: int, depth: int) -> bool:
-    """Tell whether a token that ends at a place of a span leaves enough budget."""
+    """Return whether a token that ends at a place of a span leaves enough budget."""
     return _is_paid(s, row_cost(h, row, depth) + 1)
 
 

@@ -38,7 +38,7 @@ ONES = np.uint64(0xFF)
 
 @jit
 def cuts_word(characters: Any, classes: Any, at: int) -> bool:
-    """Tell whether a cut before a character splits a word, like `semqa.quotes.words.cuts_word`.
+    """Return whether a cut before a character splits a word, like `semqa.quotes.words.cuts_word`.
 
     Neither of the two characters may be a barrier. Brackets separate fields, so the characters
     around them may be read safely.
@@ -193,7 +193,7 @@ def use_text(
 
 @jit
 def may_end_at(h: Any, row: int, depth: int) -> bool:
-    """Tell whether a span from a row may end after `depth` bytes."""
+    """Return whether a span from a row may end after `depth` bytes."""
     suffix = ints_at(h, SUFFIXES)[row]
     place = suffix + depth
     return (
@@ -273,7 +273,7 @@ def order_starts(
 
 @jit
 def pick_starts(order: Any, positions: Any, starts: Any, suffixes: Any) -> None:
-    """Write `suffixes` from `order`, the suffix array of the text."""
+    """Write `suffixes`, given `order`: the suffix array of the whole text."""
     owner = np.full(order.size, -1, np.int32)
     for source in range(starts.size - 1):
         for row in range(starts[source], starts[source + 1]):

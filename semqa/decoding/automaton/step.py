@@ -13,11 +13,11 @@ from semqa.decoding.automaton.passages import MAY_END, may_end_at
 from semqa.decoding.automaton.words import FREE_WORD, LEADS_ON, word_child
 
 MOST_RUN_WORDS = 10
-"""Most words in a run of glue."""
+"""Maximum number of words in a run of glue."""
 MOST_RUN_MARKS = 3
-"""Most punctuation marks in a run of glue."""
+"""Maximum number of punctuation marks in a run of glue."""
 HEAD_WORDS = 3
-"""A run of more words than this must not share its first words, this many, with an earlier run."""
+"""A run with more words than this must not begin with the same words, this many, as an earlier run."""
 
 
 @jit
@@ -54,7 +54,7 @@ def mark_kind(byte: int) -> int:
 
 @jit
 def at_word_end(h: Any, s: Any) -> bool:
-    """Tell whether the state is between words of glue, or a word may end here."""
+    """Return whether the state is between words of glue, or a word may end here."""
     return s[NODE] == 0 or ints_at(h, WORDS_TRIE)[4 * s[NODE]] & FREE_WORD != 0
 
 
@@ -70,7 +70,7 @@ def leave_word(h: Any, s: Any) -> None:
 
 @jit
 def may_begin_word(h: Any, s: Any) -> bool:
-    """Tell whether the current run may continue with another word."""
+    """Return whether the current run may continue with another word."""
     if s[WORDS] < 1:
         return False
     if MOST_RUN_WORDS - s[WORDS] != HEAD_WORDS:
@@ -229,7 +229,7 @@ def end_of_run(text: Any, suffixes: Any, low: int, high: int, depth: int, byte: 
 
 @jit
 def any_alive(h: Any, source: int, low: int, high: int, depth: int) -> bool:
-    """Tell whether a span of `depth` bytes can still end, at any of its places."""
+    """Return whether a span of `depth` bytes can still end, at any of its places."""
     if low >= high or not bytes_at(h, TOUCHED)[source]:
         return low < high
     suffixes, ends = ints_at(h, SUFFIXES), ints_at(h, ENDS)
@@ -241,7 +241,7 @@ def any_alive(h: Any, source: int, low: int, high: int, depth: int) -> bool:
 
 @jit
 def may_end(h: Any, low: int, high: int, depth: int) -> bool:
-    """Tell whether a span of `depth` bytes may end here, at any of its places."""
+    """Return whether a span of `depth` bytes may end here, at any of its places."""
     if depth == 0:
         return False
     flags, suffixes, text = bytes_at(h, FLAGS), ints_at(h, SUFFIXES), bytes_at(h, TEXT)
@@ -338,7 +338,7 @@ def close(h: Any, s: Any) -> None:
 
 @jit
 def accepts(h: Any, s: Any) -> bool:
-    """Tell whether the answer may end here."""
+    """Return whether the answer may end here."""
     if s[MODE] == ABSTAINING:
         return s[PART] - 2 == size_of(h, SENTENCE)
     if s[MODE] != FREE:

@@ -18,7 +18,7 @@ EMPTY = -1
 
 @jit
 def _is_valley(small: Any, place: int) -> bool:
-    """Tell whether a suffix is leftmost S-type (LMS), here called a valley.
+    """Return whether a suffix is leftmost S-type (LMS), here called a valley.
 
     It is smaller than the next suffix, and the previous suffix is not.
     """
@@ -61,7 +61,7 @@ def _induce_from(symbols: Any, small: Any, counts: Any, order: Any) -> None:
 
 @jit
 def _same_piece(symbols: Any, small: Any, left: int, right: int) -> bool:
-    """Tell whether the pieces (LMS substrings) at two valleys are equal."""
+    """Return whether the pieces (LMS substrings) at two valleys are equal."""
     n, offset = symbols.size, 0
     while True:
         one, other = left + offset, right + offset

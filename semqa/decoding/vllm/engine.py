@@ -80,7 +80,7 @@ def _ends(model: Any, tokenizer: Any, own: tuple[int, ...]) -> set[int]:
 
 
 def _is(named: object, processor: type) -> bool:
-    """Tell whether an entry of vLLM's processor list is this processor."""
+    """Return whether an entry of vLLM's processor list is this processor."""
     if isinstance(named, type):
         return named is processor
     module, _, name = str(named).partition(":")
