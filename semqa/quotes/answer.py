@@ -173,10 +173,9 @@ class QuotedAnswer:
     def relevance(self) -> float | None:
         """The highest relevance of a verified quote; None if not estimated.
 
-        If most quotes are fragments that are less relevant, the median of all. Fragments have fewer
-        than five words and are not a whole line of their source. If the text outside quotes is broken
-        (empty parentheses or list items, doubled punctuation, repeated words), 0: it is no answer,
-        whatever it quotes.
+        If most quotes are less relevant fragments, it is the median instead. Fragments have fewer than
+        five words and are not a whole line of their source. It is 0 if the text outside quotes is
+        broken (empty parentheses or list items, doubled punctuation, repeated words).
         """
         scores = [
             (len(read_words(quote.text)) >= _CLAUSE or self._is_line(quote), quote.relevance)
@@ -262,8 +261,8 @@ class QuotedAnswer:
         """Return the runs of words outside quotes that make claims, in reading order.
 
         Such words are neither glue (`semqa.quotes.words`) nor words of the question. In a sentence
-        without quotes, words of the question count as claims too. The numbers of a list are no
-        claims, if there are at least two of them, in order from 1. An abstention makes no claims.
+        without quotes, words of the question count as claims too. List numbers are not
+        claims if there are at least two, in order from 1. An abstention makes no claims.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -305,7 +304,7 @@ class QuotedAnswer:
         return tuple(found)
 
     def _list_numbers(self) -> set[int]:
-        """Return where the numbers of lists begin, in the plain text."""
+        """Return the offsets of list numbers in the plain text."""
         blank = "\ufffc"
         text = "".join(
             blank * len(each.text) if isinstance(each, Quote) else each.text
@@ -370,7 +369,7 @@ class QuotedAnswer:
 
 
 def check_bounds(marks: int, sources: Sequence[Source]) -> None:
-    """Raise if an answer with this many marks is too much work to check."""
+    """Raise if an answer has too many marks, or too many for sources of this size."""
     if marks > MAX_MARKS:
         raise InputError(f"The answer has {marks:,} marks; the limit is {MAX_MARKS:,}.")
     size = sum(len(source.text) + len(source.title) for source in sources)

@@ -14,7 +14,7 @@ from semqa.quotes.marks import FreePiece, Mark, MarkCutter, canonical_mark, scan
 from semqa.quotes.quote import FreeText, Segment, Source
 
 _REMEMBERED = 100
-"""Most earlier quotes of a source that are used to place an ambiguous quote."""
+"""Maximum number of earlier quotes of the same source used to locate an ambiguous quote."""
 
 
 class AnswerReader:

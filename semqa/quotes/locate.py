@@ -8,10 +8,10 @@ from typing import NamedTuple
 from semqa.quotes.quote import FIELDS, Field, Occurrence, Source
 
 MAX_OCCURRENCES = 1_000
-"""Most occurrences listed for one quote."""
+"""Maximum number of occurrences listed for one quote."""
 
 MAX_LISTED = 100_000
-"""Most occurrences listed for all quotes of one answer."""
+"""Maximum number of occurrences listed for all quotes of one answer."""
 
 
 class Locator:
@@ -50,7 +50,7 @@ class Locator:
         return placed
 
     def occurrences(self, index: int, text: str) -> tuple[Occurrence, ...]:
-        """Return the places of a text in one source, body first, including overlapping ones."""
+        """Return the occurrences of a text in one source, body first; they may overlap."""
         key = (index, text)
         if key not in self._listed:
             limit = min(MAX_OCCURRENCES, self._budget)
@@ -117,7 +117,7 @@ BUDGET = 50_000_000
 """Work that one search may do, in source characters: about a second."""
 
 MAX_WIDENING = 30
-"""Most characters added at either end of a passage to complete a word."""
+"""Maximum number of characters added at either end of a passage to complete a word."""
 
 
 class Nearest(NamedTuple):
@@ -157,7 +157,7 @@ class NearestSearch:
         self.exhausted = False
 
     def find(self, text: str) -> Nearest | None:
-        """Return the passage most similar to a text, the first one of equals.
+        """Return the passage most similar to a text; ties go to the first.
 
         Returns:
             None if they have no character in common, or the budget is used up.

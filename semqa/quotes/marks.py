@@ -111,7 +111,7 @@ _MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*
 
 
 def may_be_mark(text: str, opening: int = 0) -> bool:
-    """Tell whether an unclosed bracket may still become a mark."""
+    """Return whether an unclosed bracket may still become a mark."""
     return _MAY_BE_MARK.match(text, opening) is not None
 
 

@@ -22,7 +22,7 @@ from semqa.quotes.quote import FIELDS, Dropped, Field, Quote, Repair, Source
 from semqa.quotes.words import Kind, Word, is_typo, read_words
 
 MAX_DISTANCE = 0.15
-"""Largest share of characters, of both texts, in words that a repair may add or remove."""
+"""Maximum share of the characters of both texts that are in added or removed words."""
 
 MAX_WORDS = 300
 """Longer spans are not repaired."""
@@ -201,7 +201,7 @@ class Aligner:
         ]
 
     def _may_be_mistyped(self, word: Word) -> bool:
-        """Tell whether a word may be a typing error; a word that any source uses is not."""
+        """Return whether a word may be a typing error; a word that any source uses is not."""
         return word.kind is Kind.PLAIN and not any(
             word.key in text.places for texts in self._texts for text in texts
         )
@@ -212,7 +212,7 @@ def _is_near(cost: int, size: int, said: Sequence[Word]) -> bool:
 
 
 def _matches_at(words: Sequence[Word], said: Sequence[Word], first: int) -> bool:
-    """Tell whether a text has the same words from a place on."""
+    """Return whether a text has the same words from `first` on."""
     if first < 0 or first + len(words) > len(said):
         return False
     return all(word.key == said[first + at].key for at, word in enumerate(words))
@@ -300,7 +300,7 @@ def _balanced(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 MOVED_WORDS = 5
-"""Fewest words of a quote whose source number may be corrected. Of five-word quotes by humans, 3% also
+"""Minimum number of words of a quote whose source number may be corrected. Of five-word quotes by humans, 3% also
 occur in another source of the question by coincidence; of three-word quotes, 10%."""
 
 _FRAME = re.compile(r"\[\s*+[0-9]*+\s*+")

@@ -129,7 +129,7 @@ def written_forms(words: Iterable[str], question: str = "") -> dict[str, str]:
 
 
 def has_content(quote: str, question: str = "") -> bool:
-    """Tell whether a quote contains a word other than a function word.
+    """Return whether a quote contains a word other than a function word.
 
     Example:
         >>> has_content("of the"), has_content("of the sea"), has_content("1943")
@@ -140,7 +140,7 @@ def has_content(quote: str, question: str = "") -> bool:
 
 
 def leaks(text: str, question: str = "", *, asked: bool = True) -> list[tuple[int, int]]:
-    """Return the spans of words that are neither glue nor, if `asked`, words of the question.
+    """Return the spans of words that are not glue; if `asked`, words of the question are allowed, too.
 
     Example:
         >>> text = "It is a British explorer's account of Antarctica."
@@ -374,9 +374,9 @@ def read_words(text: str) -> list[Word]:
 
 
 def is_typo(written: Word, meant: Word) -> bool:
-    """Tell whether a word is another one with a single typing error.
+    """Return whether a word is another one with a single typing error.
 
-    That is one inserted, missing or wrong letter, or two swapped letters. Both words need at least
+    An error is one inserted, missing or wrong letter, or two swapped letters. Both words need at least
     six letters and the same first and last letter, because prefixes and endings change the meaning.
 
     Example:
@@ -398,7 +398,7 @@ def is_typo(written: Word, meant: Word) -> bool:
 
 
 def _marks_of_units(text: str) -> set[int]:
-    """Return the places of marks after digits that mean feet, inches and so on, not quotation."""
+    """Return the offsets of quotation marks after digits that mean units, such as feet and inches."""
     units = set()
     opened = {True: False, False: False}
     for match in _MARK.finditer(text):
@@ -494,7 +494,7 @@ def _with_context(words: list[Word], text: str) -> list[Word]:
 
 
 def cuts_word(text: str, at: int) -> bool:
-    r"""Tell whether a cut before ``text[at]`` splits a word, a number or a character.
+    r"""Return whether a cut before ``text[at]`` splits a word, a number or a character.
 
     In scripts without spaces a word may end after any character. Nothing is split at a bracket, where
     every span ends, or at a lone surrogate.

@@ -18,7 +18,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def safe_text(text: str) -> str:
-    r"""Show control characters as ``<U+001B>`` and turn Windows line ends into newlines.
+    r"""Show control characters as ``<U+001B>`` and turn Windows line endings into newlines.
 
     Example:
         >>> safe_text("a\x1b[31mred\r\n")
@@ -44,7 +44,7 @@ LOW, DOUBTFUL = 0.5, 0.75
 """Readers are warned if the best quote's relevance, or the answer's `answerable`, is lower."""
 
 MOST_CLAIMS = 5
-"""Most claims listed by name; the rest are counted."""
+"""Maximum number of claims to list; the rest are only counted."""
 
 
 def _is_doubtful(answer: QuotedAnswer) -> bool:
@@ -55,7 +55,7 @@ def _is_doubtful(answer: QuotedAnswer) -> bool:
 
 
 def has_tick(answer: QuotedAnswer, question: str = "") -> bool:
-    """Tell whether an answer is shown with a tick, which readers take for "correct".
+    """Return whether an answer is shown with a tick, which readers take to mean "correct".
 
     It needs the verdict ``quoted``, no quote that cuts a word, no part of the question without an
     answer, and a relevance that is not low.
@@ -232,7 +232,7 @@ class Judged(NamedTuple):
 
 
 SHORTEST_CUT = 20
-"""Fewest characters worth cutting from an excerpt."""
+"""Minimum number of characters worth cutting from an excerpt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +253,9 @@ class Piece:
 
     @property
     def unmarked(self) -> list[str]:
-        """The text split at marks of headings and rulers of tables, unless it is quoted.
+        """The text split at heading marks and table rulers, unless it is quoted.
 
-        The marks are at odd places.
+        The items at odd indexes are the marks and rulers.
         """
         if self.quotes:
             return [self.text]
@@ -314,7 +314,7 @@ def split_at(text: str, spans: Sequence[tuple[int, int, _T]]) -> Iterator[tuple[
 
 
 def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:
-    """Shorten unquoted pieces to about ``context`` characters beside each quote, at word ends.
+    """Shorten unquoted pieces to about ``context`` characters beside each quote, at word boundaries.
 
     If nothing is quoted, return the beginning of the text.
     """
@@ -368,7 +368,7 @@ class Block(NamedTuple):
 
 
 def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
-    r"""Split an answer into blocks, in reading order, without line ends and list dashes.
+    r"""Split an answer into blocks, in reading order, without line breaks and list dashes.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -393,7 +393,7 @@ def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
 
 
 def cells(quote: Quote) -> list[str]:
-    """Return the cells of a table row; bars on both sides are outer, and a single one parts cells.
+    """Return the cells of a table row, which bars separate; a pair of outer bars is ignored.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
