@@ -1,7 +1,7 @@
 """Validation of settings, whose types, defaults, limits and help are declared once in a dataclass.
 
 A field is declared as ``top_k: Annotated[int, Option(min=0, help="…")] = 0``. `check_settings` reads its
-type and limits; the command line makes a flag of it (`semqa.cli.command`).
+type and limits; the command line turns it into a flag (`semqa.cli.command`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The exceptions that semqa raises, by who has to act on them.
+"""The exceptions that semqa raises: for invalid input, and for external failures.
 
 An error carries its parts (message, field, value, hint, place), so that no caller has to parse a
 message. The command line, the server and vLLM replace `field` with the name that the user typed.
 
-Whatever reads input raises `InputError` if it is invalid, and whatever needs a disk, a network or a package
-raises `UnavailableError` if it is missing. Docstrings list them only where that is not obvious.
+Code that reads input raises `InputError` if the input is invalid. Code that needs a disk, a network or a
+package raises `UnavailableError` if it is missing. Docstrings list these only if that is not obvious.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def first_line(error: BaseException) -> str:
 
 
 def describe_invalid(wrong: Mapping[str, Any]) -> str:
-    """Word one of pydantic's errors: the end of a sentence that begins with the field's name.
+    """Return one of pydantic's errors as the end of a sentence that begins with the field's name.
 
     Example:
         >>> describe_invalid({"type": "int_type", "msg": "Input should be a valid integer"})
@@ -141,4 +141,4 @@ _INVALID = {
     "too_long": "must have at most {max_length} items",
     "tuple_type": "must be an array",
 }
-"""What is wrong, by pydantic's types of errors."""
+"""Messages by pydantic's error types."""

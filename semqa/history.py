@@ -2,7 +2,7 @@
 
 "When was it opened?" cannot be answered on its own. Engines that compare words get the earlier
 questions as well (`in_context`); language models get the latest exchanges (`recent`). "Thanks" is
-no question at all (`is_courtesy`).
+not a question (`is_courtesy`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _SUBJECT = re.compile(
     r"((?:the|an?|my|our|your)(?: [a-z'’-]+){1,2}?)"
     r"((?: (?:of|in|for|at|on|per)(?: (?!(?:the|an?|my|our|your)\b)[\w'’-]+)+)?\W*)"
 )
-"""A question about one thing, which is no name: "How much is the deposit for this flat?"."""
+"""A question about one thing that is not a name: "How much is the deposit for this flat?"."""
 
 _RELATIVE = frozenset(
     word
@@ -147,7 +147,7 @@ def has_content(question: str) -> bool:
 
 
 def asks_for_more(question: str) -> bool:
-    """Whether a question asks for what has not been said: "Tell me more", "What else?"."""
+    """Whether a question asks for further answers: "Tell me more", "What else?"."""
     return not has_content(question) and bool({"more", "else"} & set(_words(question)))
 
 
@@ -220,9 +220,9 @@ def earlier_questions(question: str, history: Sequence[Exchange]) -> list[str]:
 
 
 def _completed(question: str, earlier: Sequence[str]) -> str | None:
-    """Return the last question about what a question names; None if it cannot be told.
+    """Return the last question with its subject replaced by that of an elliptical one, or None.
 
-    "And the rent?" after "How much is the deposit?" asks "How much is the rent?".
+    "And the rent?" after "How much is the deposit?" means "How much is the rent?".
     """
     asked = _without_courtesy(question)
     opening = _OPENING.match(asked)
@@ -259,7 +259,7 @@ def recent(history: Sequence[Exchange]) -> tuple[Exchange, ...]:
 
 
 def _asked(history: Sequence[Exchange]) -> list[Exchange]:
-    """Return the exchanges that asked something."""
+    """Return the exchanges whose question is neither blank nor a courtesy."""
     return [each for each in history if each.question.strip() and not is_courtesy(each.question)]
 
 

@@ -1,7 +1,7 @@
 """CSV files as records of strings, without conversion of numbers or missing values.
 
-A record keeps the characters that it was read from. So unchanged records are written as they were,
-with their quoting and line ends.
+A record keeps the characters that it was read from, so unchanged records are written back with their
+original quoting and line endings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CsvRecord:
 
     Attributes:
         where: ``file:line`` of the first line, for messages.
-        raw: the characters that it was read from, including the line end and preceding blank
+        raw: the characters that it was read from, including the line ending and preceding blank
             lines; empty for a new record.
     """
 
@@ -110,7 +110,7 @@ def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
         'a,"say ""b"", c"\r\n'
     """
     out = io.StringIO()
-    # Python quotes cells that contain a character of the line end, so use both characters here.
+    # Python quotes cells that contain a character of the line ending, so use both characters here.
     csv.writer(out, lineterminator="\r\n").writerow(cells)
     return out.getvalue().removesuffix("\r\n") + line_end
 

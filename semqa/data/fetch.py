@@ -134,7 +134,7 @@ def fetch(
 
 
 def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
-    """Download a small file, with retries of transient failures."""
+    """Download a small file; transient failures are retried."""
     import httpx
 
     try:

@@ -135,7 +135,7 @@ class InputFile:
         self._budget = budget
 
     def read_line(self, line: int) -> bytes:
-        """Return the next line with its line end; empty at the end of the file."""
+        """Return the next line with its line ending; empty at the end of the file."""
         longest = setting(LINE_BYTES_SETTING, MAX_LINE_BYTES)
         try:
             raw = self._stream.readline(longest + 1)

@@ -1,7 +1,7 @@
 """JSON lines: one object per line, read strictly and written atomically.
 
 An InputError with file, line and field reports duplicate keys, NaN, infinities, numbers beyond
-Python's limits, deep nesting and lone surrogates. Blank lines, Windows line ends and a byte order
+Python's limits, deep nesting and lone surrogates. Blank lines, Windows line endings and a byte order
 mark are accepted.
 """
 
@@ -289,7 +289,7 @@ def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
 
 
 def encode_row(row: Mapping[str, object]) -> bytes:
-    r"""Encode an object as a line of UTF-8 with its line end.
+    r"""Encode an object as a line of UTF-8, newline included.
 
     Example:
         >>> encode_row({"qid": "q1", "n": 2})

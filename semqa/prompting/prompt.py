@@ -138,7 +138,7 @@ class Prompt:
 
 
 class Spelling:
-    """Puts spaces between the characters of reserved strings, so that they are no control tokens.
+    """Puts spaces between the characters of reserved strings, so that they do not become control tokens.
 
     Reserved strings of one character are unchanged.
 

@@ -47,7 +47,7 @@ class TaskView(NamedTuple):
 def _view(
     question: str, sources: Sequence[Source], spell: Callable[[str], str], answer: str = ""
 ) -> TaskView:
-    """Return a question with its sources that are not blank; `spell` escapes control tokens."""
+    """Return a question with its non-blank sources; `spell` escapes control tokens."""
     shown = (
         # A title with line breaks could look like the next source.
         SourceView(
