@@ -80,7 +80,7 @@ def _excerpt(text: str, passages: list[Passage]) -> str:
 def quotable(shown: Sequence[Source], sources: Sequence[Source]) -> list[Source]:
     """Return excerpts without the lines of context that are not verbatim in their sources.
 
-    Brackets stand for these lines, because no quote can span them.
+    Brackets replace these lines, because no quote can span a bracket.
     """
     return [
         replace(
