@@ -1,7 +1,7 @@
 """The paper's released files of verdicts: one CSV per task, one row per output.
 
-Q1 and Q2 are the majority's answers in words. Column names are matched without case and surrounding
-spaces; other columns are kept. Verdicts only depend on INT, INT & AIS and Flagged. `data_checks`
+Q1 and Q2 are the majority's answers in words. Case and surrounding spaces of column names are
+ignored; other columns are kept. Verdicts only depend on INT, INT & AIS and Flagged. `data_checks`
 counts rows in which these contradict each other.
 
 Source: github.com/google-research-datasets/AIS, readme.

@@ -1,7 +1,7 @@
 """Convert data sets of related tasks to AttrScore's columns and labels, as training data.
 
 The tasks are fact-checking (FEVER and similar), natural language inference (SNLI, MultiNLI, ANLI)
-and faithfulness of summaries. Labels are matched without case, blanks and punctuation. Numeric
+and faithfulness of summaries. Labels are matched ignoring case, blanks and punctuation. Numeric
 labels are those of the Hugging Face versions of the NLI data sets.
 
 Source: the mapping of labels is from Yue et al. 2023, repurposed data; the spellings are from the
@@ -39,7 +39,7 @@ class Task:
 
 
 def _spellings(*spelled: str) -> dict[str, Label | None]:
-    """Return the label of each word of an attributable, extrapolatory, contradictory, no label."""
+    """Return the label of each spelling: attributable ones first, extrapolatory, contradictory, none."""
     labels: tuple[Label | None, ...] = ("Attributable", "Extrapolatory", "Contradictory", None)
     pairs = zip(spelled, labels, strict=True)
     return {word: label for words, label in pairs for word in words.split()}

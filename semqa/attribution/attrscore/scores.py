@@ -37,7 +37,7 @@ def score_labels(
     Scores are in [0, 1]: ``micro_f1``, the accuracy over all examples, which is the paper's overall
     score; ``macro_f1``, the mean F1 of labels with a defined F1; ``micro_f1_labels``, the
     micro-average over the three labels, where an unparsed output is a false negative of its label
-    but no false positive; and ``parsed_accuracy``, the accuracy over parsed outputs. ``intervals``
+    but not a false positive; and ``parsed_accuracy``, the accuracy over parsed outputs. ``intervals``
     are 95% bootstrap intervals; ``unscored`` has the reason for each score that is None.
 
     Example:
@@ -134,7 +134,7 @@ def _confusion(
 
 
 def official_scores(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
-    """Score pairs of true and predicted labels like the released code; None is unparsed.
+    """Score pairs of true and predicted labels as the released code does; None is unparsed.
 
     Unparsed outputs are left out: ``micro_f1`` is the accuracy over parsed outputs, unlike in the
     paper. NaN, from a division by zero, becomes None and is listed in ``nan``.

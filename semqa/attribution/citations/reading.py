@@ -80,7 +80,7 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
 
     By default, a citation belongs to the sentence that contains it or that ends right before it.
     If the answer begins with a citation, each citation belongs to the text after it instead. A line
-    break ends a sentence; white space is collapsed. With `official`, parse like eval.py.
+    break ends a sentence; white space is collapsed. With `official`, parse as eval.py does.
 
     Example:
         >>> answer = read_cited("It sold.[1] Kay [2, 3] sang.", [])
@@ -147,7 +147,7 @@ def official_citations(sentence: str) -> list[int]:
 
 
 def remove_citations_officially(text: str) -> str:
-    """Remove citations like eval.py, which also removes every ``]`` and `` |``.
+    """Remove citations as eval.py does, which also removes every ``]`` and `` |``.
 
     Example:
         >>> remove_citations_officially("see [a] | b [1].")

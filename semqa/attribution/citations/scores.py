@@ -15,7 +15,7 @@ section 4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixt
 al. 2022, ASQA, section 4, and google-research/language, asqa/scoring.py, whose judge is
 RoBERTa-large trained on SQuAD 2.0.
 
-With ``official=True``, answers are read and counted like the released scripts, defects included;
+With ``official=True``, answers are read and counted as in the released scripts, defects included;
 `docs/attribution/citations.md` lists the differences.
 """
 
@@ -234,7 +234,7 @@ def string_match(
 def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> Statistic:
     """Return the summary-level ROUGE-L of an answer without citations: the best over references.
 
-    With `official`, stem words and use only the first two references, like eval.py.
+    With `official`, stem words and use only the first two references, as eval.py does.
 
     Example:
         >>> rouge_l("It rained. It snowed.", ["It snowed. It rained."]).value
@@ -300,7 +300,7 @@ class DisambigScores:
 def disambig_scores(
     examples: Sequence[AnswerExample], judge: Judge, *, official: bool = False
 ) -> list[DisambigScores]:
-    """Score answers together; with `official`, remove citations like ALCE's eval.py."""
+    """Score answers together; with `official`, remove citations as ALCE's eval.py does."""
     # Like eval.py, replace an empty answer with a space, because models reject empty passages.
     texts = [example.plain(official=official) or " " for example in examples]
     readings = [

@@ -237,8 +237,10 @@ _MAX_WITHOUT_POSITIONS = 4096
 class Loaded:
     """A model and its tokenizer.
 
-    It `generates` its output if it is an encoder-decoder. `longest` is the maximum number of input
-    tokens. `spelled` splits control tokens in a text, so that they are read as plain text.
+    Attributes:
+        generates: whether it generates its output, as encoder-decoders do.
+        longest: maximum number of input tokens.
+        spelled: splits control tokens in a text, so that they are read as plain text.
     """
 
     name: str
@@ -302,7 +304,7 @@ def longest_input(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of input tokens, from the tokenizer and the position embeddings."""
     distances = getattr(config, "relative_attention_num_buckets", None)
     if distances and config.is_encoder_decoder:
-        return _MAX_WITHOUT_POSITIONS  # as T5; its tokenizer's 512 is no limit
+        return _MAX_WITHOUT_POSITIONS  # such as T5; its tokenizer's 512 is not a limit
     limits = [_MAX_WITHOUT_POSITIONS, int(min(tokenizer.model_max_length, 1 << 30))]
     positions = getattr(config, "max_position_embeddings", None) or getattr(
         config, "n_positions", None

@@ -168,7 +168,7 @@ class Q2:
                     item.remaining.clear()
 
     def _next(self, item: _SpanQuestions) -> str | None:
-        """Return the next question of a span; reject personal ones on the way."""
+        """Return the next question of a span; reject personal ones before it."""
         while item.remaining:
             text = item.remaining.pop(0)
             if self.settings.personal or not self.finder.personal(text):

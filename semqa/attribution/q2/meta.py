@@ -190,7 +190,7 @@ def system_level(
 ) -> dict[str, Any] | None:
     """Rank simulated systems by a measure, in many iterations; `contexts_of` gives the contexts.
 
-    `official` samples like the released code (pandas and numpy's global generator), which
+    `official` samples as the released code does (pandas and numpy's global generator), which
     reproduces its results for a seed.
 
     The result, None without a context, has the mean correlation (``spearman``) of the systems'

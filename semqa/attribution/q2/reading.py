@@ -132,8 +132,8 @@ def read_responses(
     """Read a file of responses, and the columns of scores that `measures` names.
 
     The file is JSON lines if the suffix is ``.jsonl`` or ``.ndjson`` or it begins with a brace, a
-    JSON array, or else CSV; ``-`` is standard input. `official` reads *steps* like the released
-    code.
+    JSON array, or else CSV; ``-`` is standard input. `official` reads *steps* as the released
+    code does.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()

@@ -75,7 +75,7 @@ _NO_ANSWER = "[CLS]"
 
 
 def clean_officially(text: str) -> str:
-    """Normalise an answer like the released code.
+    """Normalise an answer as the released code does.
 
     Example:
         >>> clean_officially("In our well-known House!")

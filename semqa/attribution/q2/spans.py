@@ -376,7 +376,7 @@ def _chunks(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSp
 
 
 def _is_chunk(tokens: Sequence[str], before: str) -> bool:
-    """Return whether a run of words is a chunk: not only determiners, and not *was signed*."""
+    """Return whether a run of words is a chunk: neither only determiners nor a verb, as in *was signed*."""
     verbal = len(tokens) == 1 and tokens[0].endswith(("ed", "ing")) and before in VERBAL
     return not verbal and not all(token in DETERMINERS for token in tokens)
 

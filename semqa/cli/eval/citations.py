@@ -171,7 +171,7 @@ SHOWN = {
 
 Official = Annotated[
     bool,
-    typer.Option("--official", help="Score like the released scripts, including their defects."),
+    typer.Option("--official", help="Score as the released scripts do, including their defects."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What the commands of ``semqa eval`` share: options, judges, progress, records and notes."""
+"""Shared by the commands of ``semqa eval``: options, judges, progress, records and notes."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def run(
     beams: Annotated[int, typer.Option(min=1, max=50, help="Questions per span.")] = 5,
     official: Annotated[
         bool,
-        typer.Option("--official", help="Compare and fall back exactly like the released code."),
+        typer.Option("--official", help="Compare and fall back exactly as the released code does."),
     ] = False,
     personal: Annotated[
         bool, typer.Option("--personal", help="Keep personal questions (I, you, my, your).")
@@ -397,7 +397,7 @@ def meta(
     ] = 0,
     official: Annotated[
         bool,
-        typer.Option("--official", help="Sample like the released code, to reproduce its results."),
+        typer.Option("--official", help="Reproduce the sampling of the released code."),
     ] = False,
     out: Annotated[
         Path | None,
