@@ -135,13 +135,13 @@ def ray_session(settings: RaySettings) -> Iterator[Any]:
 
 
 class _WithoutRay:
-    """Standard output without what Ray's threads print, such as that a worker died."""
+    """Standard output that drops messages from Ray's threads, such as that a worker died."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, unless a thread of Ray prints it."""
+        """Write the text, unless one of Ray's threads prints it."""
         if threading.current_thread().name.startswith("ray_"):
             return len(text)
         return self._stream.write(text)

@@ -148,7 +148,7 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
             Count("several answers", *counts_of(merged, "several")),
             Count("answer in its passage", *counts_of(kept, "found")),
         ]
-        return _write_result(plan, steps, before + _filter_counts(kept, "one passage a page"))
+        return _write_result(plan, steps, before + _filter_counts(kept, "one passage per page"))
 
 
 def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
@@ -166,7 +166,7 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
         before = [
             Count("read", read["lines"], read["read"]),
             Count("several answers", *counts_of(read, "several")),
-            Count("passages that hold them", *counts_of(kept, "found")),
+            Count("answer in a passage", *counts_of(kept, "found")),
         ]
         return _write_result(plan, steps, before + _filter_counts(kept, "overlapping passages"))
 
@@ -176,7 +176,8 @@ def collect_documents(
 ) -> list[Count]:
     """Propose questions about a user's own documents, for a person to check; return the counts.
 
-    `identity` is that of the documents, to recognise a resumed run; the judge `ask` asks.
+    `identity` identifies the documents, so that a run can be resumed; `ask` is the judge that generates
+    the questions.
     """
     check_judges(plan.rules)
     asking = create_judge_once(ask, plan.rules.device, "ask")
@@ -196,7 +197,7 @@ def collect_documents(
             Count("proposed", proposed["proposed"], proposed["proposed"]),
             Count("answered elsewhere", *counts_of(proposed, "several")),
         ]
-        after = _filter_counts(kept, "one passage a document")
+        after = _filter_counts(kept, "one passage per document")
         return _write_result(plan, steps, before + after, checked=False)
 
 

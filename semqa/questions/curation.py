@@ -185,7 +185,7 @@ class Checking:
 
 
 def _open(path: Path) -> AppendFile:
-    """Open a file of decisions; its last line may lack a line end, as some editors save it."""
+    """Open a file of decisions; its last line may lack a newline, as saved by some editors."""
     if path.is_file():
         raw = path.read_bytes()
         try:

@@ -217,7 +217,7 @@ def read_passages(database: Connection, path: Path, place: Any) -> Iterator[Done
             ) from error
         passage = _number(name)
         if passage is None:
-            raise InputError("must be id, text and title; the id is invalid.", where=line.where)
+            raise InputError("must begin with a passage id, a whole number.", where=line.where)
         rows.append((title.strip(), " ".join(text.split()), passage))
         if len(rows) == ROWS:
             database.executemany(update, rows)

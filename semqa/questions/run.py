@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS filtered (number INTEGER PRIMARY KEY, question TEXT, 
 
 
 class Done(NamedTuple):
-    """What a step has done since the last time."""
+    """The progress of a step since its last commit."""
 
     place: Any  # where to continue in the input, JSON-ready
     counts: Mapping[str, int]  # to add

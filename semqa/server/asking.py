@@ -48,11 +48,11 @@ async def prepare(
     """Validate a question and collect its sources. A greeting or thanks gets a fixed reply.
 
     Args:
-        sources: sources in the request; retrieved passages follow them. None to search; an empty
-            list must come with a collection.
-        collection: names of collections to search; None for all of them, or for no search if there
-            are sources.
-        named_by: the field of the request that names them.
+        sources: sources in the request; retrieved passages follow them. An empty list is an error
+            unless a collection is named.
+        collection: names of collections to search. By default, all of them are searched if there are
+            no sources, and none otherwise.
+        named_by: the field of the request that names the collections.
         more: other fields of `PreparedQuestion`.
     """
     state = request.app.state

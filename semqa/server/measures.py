@@ -80,7 +80,7 @@ class Measures:
 
 
 class AnswerTimer:
-    """Measures one answer; its outcome is the verdict, or ``left`` before the answer is complete."""
+    """Measures one answer; its outcome is the verdict, or ``left`` if the answer is not completed."""
 
     def __init__(self, measures: Measures, engine: str) -> None:
         self._measures, self._engine = measures, engine

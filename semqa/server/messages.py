@@ -171,7 +171,7 @@ def _check_type(kind: str, supported: tuple[str, ...], field: str) -> None:
 
 
 def _ignored(body: MessagesRequest, read: Conversation) -> list[str]:
-    """Return the fields without effect: system prompt, messages, texts of tool results, others."""
+    """Return the names of fields without effect, such as the system prompt or the text of a tool result."""
     names = ["system" if at == len(body.messages) else f"messages.{at}" for at in read.ignored]
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
@@ -279,7 +279,7 @@ def _extracted(data: str, index: int) -> Document:
             "must have a PDF in base64 as its data.", field=f"document {index}"
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
-    read: Document = documents.extract(f"document {index}.pdf", raw)  # its title is no file name
+    read: Document = documents.extract(f"document {index}.pdf", raw)  # its title is not a file name
     return read
 
 

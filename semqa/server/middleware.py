@@ -69,7 +69,7 @@ class KeyRing:
         self._turns = CapacityLimiter(8)  # of its own, so that slow requests do not block keys
 
     async def required(self) -> bool:
-        """Whether requests need a key: if there is one, or was since the server started."""
+        """Return whether requests need a key: if there is one, or was one since the server started."""
         # Revoking the last key must not open the server to everyone.
         if not self._closed:
             self._closed = bool(await to_thread.run_sync(self._store.keys, limiter=self._turns))
@@ -85,7 +85,7 @@ class KeyRing:
 
 
 def given_owner(secret: str) -> str:
-    """Return the owner of a key in the settings."""
+    """Return the owner id of a key in the settings, derived from its digest."""
     return f"key-{_digest(secret)[:16]}"
 
 
@@ -128,7 +128,7 @@ PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'"
 )
-"""What a page may do: load its own files, ask its own server, run no script within a text."""
+"""The policy of pages: they load their own files and call their own server; no inline scripts."""
 
 
 class _RefusedError(HTTPException):

@@ -47,11 +47,11 @@ Many = Annotated[list[_T], MaxLen(MAX_ITEMS), _FailFast()]
 
 
 class RequestBody(BaseModel, extra="forbid", strict=True, allow_inf_nan=False):
-    """An object in a request. Values are not converted: "yes" is no boolean."""
+    """An object in a request. Values are not converted: "yes" is not a boolean."""
 
 
 class LenientBody(RequestBody, extra="allow"):
-    """Such an object that may have unknown fields."""
+    """A `RequestBody` that may have unknown fields."""
 
     __pydantic_extra__: dict[str, JsonValue] = Field(init=False)  # finite, too
 

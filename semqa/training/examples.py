@@ -51,8 +51,8 @@ def encode(
 ) -> Encoded:
     """Encode every answer to every question.
 
-    `ask` builds the prompt of a question, as the engine does. The prompt and the answer, or for a
-    decoder-only model both together, have at most `limit` tokens.
+    `ask` builds the prompt of a question, as the engine does. For an encoder-decoder model, the prompt
+    and the answer have at most `limit` tokens each; for a decoder-only model, both together.
     """
     features: list[dict[str, list[int]]] = []
     left_out = unverified = 0

@@ -68,7 +68,7 @@ class TrainingFolder:
             raise InputError(f"Cannot write the folder {path}: {error.strerror}.") from error
 
     def check(self, plan: Mapping[str, Any]) -> None:
-        """Raise if the folder holds a different run; None in a plan matches any value."""
+        """Raise if the folder contains a different run; None in a plan matches any value."""
         file = self.path / "plan.json"
         if not file.exists():
             return

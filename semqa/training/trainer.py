@@ -74,7 +74,7 @@ class OneDevice(TrainingArguments):
 
     @property
     def n_gpu(self) -> int:
-        """1, or 0 on a CPU."""
+        """The number of GPUs: 1, or 0 on a CPU."""
         return min(1, int(super().n_gpu))
 
 

@@ -237,7 +237,7 @@ class Collection:
         return CollectionInfo(self.name, len(rows), passages, self._created, self.access)
 
     def optimize(self) -> None:
-        """Add all passages to the indexes. `commit` does this only now and then."""
+        """Add all passages to the indexes. `commit` does this only occasionally."""
         with self._changing():
             pass  # deletes what an interrupted write left
         with self._writing():
@@ -245,7 +245,7 @@ class Collection:
 
     @property
     def recipe(self) -> str:
-        """Identifies the parser, the splitter and the encoder that documents are made with."""
+        """An identifier of the parser, the splitter and the encoder used for documents."""
         return f"{RECIPE}/{self._dense.column if self._dense is not None else ''}"
 
     def create_tables(self) -> None:

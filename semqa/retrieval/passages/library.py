@@ -241,7 +241,7 @@ class Library:
         ]
 
     def exists(self, key: str) -> bool:
-        """Return whether the collection with this key has not been deleted."""
+        """Return whether the collection with this key still exists."""
         return bool(self._rows(f"key = {literal(key)}"))
 
 

@@ -372,7 +372,7 @@ def drop_duplicates(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
     for candidate in ranked:
         if len(kept) == limit:
             break
-        # The same text under different headings is no duplicate.
+        # The same text under different headings is not a duplicate.
         text = f"{candidate.found.source.context} {candidate.found.source.text}"
         words = frozenset(_WORD.findall(text.casefold()))
         if any(_are_duplicates(words, other) for other in seen):
