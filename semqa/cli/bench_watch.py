@@ -148,7 +148,7 @@ def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _failed(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the failures, so that a score that counts them as empty answers does not mislead."""
+    """Yield notes on the failed examples, because the score counts them as empty answers."""
     failed, answered = results["failed"], results["answered"]
     if failed:
         yield (
@@ -160,7 +160,7 @@ def _failed(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _exemplars(found: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the number of exemplars in the prompts, which may be lower than requested."""
+    """Yield a note on the number of exemplars in the prompts, which may be lower than requested."""
     if found is None or not found["asked"] or "mean" not in found:
         return
     fewest, most = found["fewest"], found["most"]

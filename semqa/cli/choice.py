@@ -245,7 +245,7 @@ class Choice:
             close_engine(engine)
 
     def say_citations(self, prompts: PromptBuilder | None) -> None:
-        """Warn that citations count as malformed, if the prompt asks for them."""
+        """Warn that citations count as malformed marks, if the prompt asks for citations."""
         if prompts is not None and prompts.template.answers == "citations" and not self.constrained:
             say(
                 f"prompt {prompts.template.name} asks for citations such as [1], which count as "

@@ -47,7 +47,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions(LibraryOptions):
-    """Where the sources of questions come from."""
+    """The options for the sources of questions."""
 
     source: SourceOption = None
     sources: SourcesOption = None

@@ -122,7 +122,7 @@ def _ask(client: Any, port: int) -> dict[str, Any] | None:
 
 
 def _hub() -> Path:
-    """Return the Hub's cache folder, found like huggingface_hub does."""
+    """Return the Hub's cache folder, found as huggingface_hub does."""
     if named := os.environ.get("HF_HUB_CACHE"):
         return Path(named).expanduser()
     home = os.environ.get("HF_HOME")

@@ -46,13 +46,13 @@ _BROKEN = re.compile(
     \([^\S\n]*[\n,;:)] | \([^\S\n]+[.!?] | \s[,;:.!?]\s*[,;:] | \n-[^\S\n]*\n""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a constrained model writes when it has nothing left to say: repetitions and stray punctuation."""
+"""Repetitions and stray punctuation, which a constrained model writes when it has nothing left to say."""
 
 _CLAUSE = 5
 """Minimum number of words of a quote that says something by itself; names and dates are shorter."""
 
 _ITEM = re.compile(r"\W*(?:\w{1,3}[.)])?\W*")
-"""What may stand before an item on its line."""
+"""Text that may precede an item on its line."""
 
 _LIST_NUMBER = re.compile(r"^([ \t]*)(\d{1,3})[.)](?=\s)", re.MULTILINE)
 

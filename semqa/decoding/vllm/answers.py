@@ -134,7 +134,7 @@ class Answers:
             self._futures[slot] = self._cache.get(request, stops_of(params))
             self._budgets[slot] = params.max_tokens
             self._pending[slot] = True
-        except Exception as error:  # noqa: BLE001  (the engine must go on)
+        except Exception as error:  # noqa: BLE001  (the engine must continue)
             self.own[slot] = True
             self.fail(slot, error)
         return True

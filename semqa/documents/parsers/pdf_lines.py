@@ -147,7 +147,7 @@ def page_lines(
     found: list[Line | Table] = []
     lines = [_without_struck(line, rules) for line in lines]
     headed = [_with_header(table, tables, lines) for table in tables]
-    # A table of one row continues the page before; one that lost its header is no table.
+    # A single row continues the table on the previous page; without its header it is not a table.
     tables = [
         new
         for old, new in zip(tables, headed, strict=True)

@@ -149,7 +149,7 @@ def choose(found: Match, rows: Sequence[int], chances: Array) -> list[Quoted]:
         names = _named_by(units, u, versions=versions) if asks_which else []
         members = _members_of(units, u)
         if chosen.intersection((s, member) for member in members):
-            members = []  # a lead-in alone is no answer
+            members = []  # a lead-in alone is not an answer
         for each in (u, *_needed_by(units, u), *steps, *names, *members):
             kept[s, each] = max(kept.get((s, each), 0.0), chance)
 
