@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 MODES = ("free", "any", "glue")
 PLACES = {"quote": "any", "glue": "glue", "any": "any"}
-"""Where a mask is needed, and the policy for free text."""
+"""A place in an answer that needs a mask, and the policy for free text."""
 
 
 def masks_in(place: str, rows: int, bench: Bench) -> NDArray[np.int32]:

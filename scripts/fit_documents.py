@@ -11,8 +11,8 @@ trees: for the fine-tuned encoder, for others and for words only. FOLDER is the 
 `scripts/fit_encoder.py`: each document is read with the encoder that was fitted without it.
 
 With --average, the log odds of the new trees and of those in FILE are averaged, and so are the
-thresholds; models that are not in --names are copied. Trees for new questions need no features of
-the old ones in this way, which an encoder fitted on them would falsify. The `tuned` trees that ship
+thresholds; models that are not in --names are copied. In this way, trees for new questions need no features of
+the old ones, which would be biased by an encoder fitted on them. The `tuned` trees that ship
 are such an average, of those of `wider` and earlier ones; `least` and `most` were set on `formats`.
 """
 
@@ -93,7 +93,7 @@ WITHOUT_EVERY, WITHOUT_WEIGHT = 3, 0.3
 """Every third answerable question counts 0.3 as an unanswerable one, without its evidence."""
 
 MISSED = 0.03
-"""Target share of answerable questions that are taken for unanswerable ones on the subject."""
+"""Target share of answerable questions that count as unanswerable ones on the subject."""
 
 
 class Sample(NamedTuple):

@@ -5,7 +5,7 @@
 
 A SET is one of `scripts/fit_documents.py`. Writes an adapter per fold, fitted without its documents
 (``fold-0.safetensors`` …), which `fit_documents.py` needs, and ``minilm.safetensors``, fitted on all.
-With --start, an ADAPTER goes on with new sets and with some questions of those that it knows. With
+With --start, training of an ADAPTER continues on new sets and on some questions of its known sets. With
 --parts 2, every second fold shares an adapter. Each takes about a minute on a GPU, and half an hour
 per 2,000 questions and epoch on two cores.
 
@@ -16,8 +16,9 @@ are questions. The loss is the mean of a binary cross entropy and of a softmax o
 "none of them". Adapters are of rank 16, in all linear layers. Source: Hu et al. 2022 (LoRA).
 
 The adapter that ships was fitted on all sets but `wider`, with up to 22 units per question of up to
-256 tokens, with dropout, and with neither missing evidence nor documents of other sets. It then went
-on for 1.5 epochs of `wider` with dropout of 5%; those of the two parts had 1.2 epochs, at 3e-4.
+256 tokens, with dropout, and with neither missing evidence nor documents of other sets. It was
+then trained for 1.5 epochs of `wider` with dropout of 5%; those of the two parts had 1.2 epochs, at
+3e-4.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ LONGEST = 128
 """Maximum tokens of a text."""
 
 KNOWN = 350
-"""Questions of known sets that are repeated, lest the encoder forget them."""
+"""Questions of known sets to repeat, so that the encoder does not forget them."""
 
 ALIKE = 1.25
 """Maximum ratio of lengths of the texts that are encoded together."""
@@ -301,7 +302,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="folder for the adapters")
     parser.add_argument("--epochs", type=float, default=3)
-    parser.add_argument("--start", type=Path, help="adapter to go on with")
+    parser.add_argument("--start", type=Path, help="adapter to continue training")
     parser.add_argument("--known", nargs="+", type=Path, default=[], help="sets that it knows")
     parser.add_argument("--parts", type=int, choices=(2, 4), default=4, help="adapters of folds")
     args = parser.parse_args()
