@@ -100,7 +100,6 @@ class Sample(NamedTuple):
     """A question with matched units and their labels.
 
     Attributes:
-        question: the question.
         scorer: scorer for answers to it.
         sources: its documents.
         found: units of its documents, matched with the question.

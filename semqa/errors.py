@@ -36,7 +36,6 @@ class InputError(SemqaError):
             field's name: ``must be at least 1, got 0.``
         field: name of the setting or key, such as ``max_words``. A caller that uses another name
             (``--max-words``) sets the attribute and re-raises the error.
-        value: the invalid value.
         hint: how to fix it, in one sentence; None if that is obvious.
         where: the location, such as ``sources.jsonl:14``.
 
@@ -71,7 +70,7 @@ class InputError(SemqaError):
 
 
 class NotFoundError(InputError):
-    """The named object does not exist or is hidden from the user; the two look the same."""
+    """The named object does not exist or is hidden from the user; the message is the same."""
 
 
 class ForbiddenError(InputError):

@@ -120,7 +120,6 @@ class Exchange(NamedTuple):
     """An earlier question in a conversation, and its answer.
 
     Attributes:
-        question: the question.
         answer: the answer as plain text, without marks; empty if unanswered.
     """
 

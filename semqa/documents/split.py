@@ -160,7 +160,7 @@ class _Splitter:
         return size >= MIN_LENGTH and not same
 
     def _is_negated(self, begin: _Piece, here: _Piece) -> bool:
-        """Whether the passage so far has a heading that negates a piece; both must be quotable together."""
+        """Whether the passage so far contains a heading that negates a piece, which belongs with it."""
         above = self.units[here.unit].headings[-1:]
         return any(
             each >= begin.unit

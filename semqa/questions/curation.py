@@ -146,15 +146,10 @@ def tally(places: Iterable[Place]) -> defaultdict[str, Counter[int]]:
 
 
 class Checking:
-    """A review of the questions of a file, which saves each decision at once.
+    """A review of the questions in the file `path`, which saves each decision at once.
 
-    Kept rows are appended to one file with ``"checked": true``, dropped rows to another. Questions in
+    Kept rows are appended to `keep` with ``"checked": true``, dropped rows to `drop`. Questions in
     neither file are undecided.
-
-    Args:
-        path: the questions.
-        keep: file for kept questions.
-        drop: file for dropped questions.
     """
 
     def __init__(self, path: Path, keep: Path, drop: Path) -> None:

@@ -93,7 +93,7 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG, reuse_port=shared)
     except OSError as error:
         raise InputError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}. "
+            f"Cannot listen on {host} port {port}: {error.strerror or error}. "
             "Choose another --host or --port."
         ) from error
 
@@ -108,7 +108,7 @@ def reserve(host: str, port: int) -> socket.socket:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind(address[:2])
     except OSError as error:
-        raise InputError(f"cannot listen on {host}: {error.strerror or error}.") from error
+        raise InputError(f"Cannot listen on {host}: {error.strerror or error}.") from error
     return held
 
 

@@ -47,7 +47,6 @@ class TrainingFolder:
     """The folder of one training run, created if missing.
 
     Args:
-        path: the folder.
         scores: name of the file in ``model`` with its step and scores.
         extra_files: contents of further files in ``model``, by name.
     """

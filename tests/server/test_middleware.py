@@ -286,7 +286,7 @@ def test_settings_are_checked(field: str, value: object) -> None:
 def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}"):
+        with pytest.raises(InputError, match=f"Cannot listen on 127.0.0.1 port {port}"):
             Running(None, ServerSettings(port=port), print)  # type: ignore[arg-type]
 
 

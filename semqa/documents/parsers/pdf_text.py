@@ -423,7 +423,7 @@ def join_pages(pages: Sequence[str]) -> list[str]:
 
 
 def _splits_words(pages: Sequence[str], words: set[str]) -> bool:
-    """Whether a document splits words at line ends: many are split, or one is whole elsewhere."""
+    """Whether a document splits words at line ends: many are, or one occurs unsplit elsewhere."""
     split = [found.groups() for page in pages for found in _SPLIT_WORD.finditer(page)]
     lines = sum(page.count("\n") + 1 for page in pages)
     many = len(split) >= max(_MIN_SPLIT_WORDS, _SPLIT_WORDS_SHARE * lines)

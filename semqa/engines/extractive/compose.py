@@ -270,7 +270,7 @@ class Chooser:
                 )
 
     def _with_antecedent(self, pick: Pick, span: int, max_words: int) -> Pick:
-        """Extend a pick by the sentence before it if no title can resolve its reference."""
+        """Extend a pick to the previous sentence if no title can resolve its reference."""
         passage, c = self._reading.passage, self._reading.candidates
         number = int(c.sentence[span])
         before = passage.sentences[number - 1] if number else None

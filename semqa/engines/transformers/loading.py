@@ -158,7 +158,7 @@ def _last_position(loaded: LoadedModel) -> int:
 
 
 def _has_scaled_positions(config: Any) -> bool:
-    """Whether rotary positions are scaled, so that there are more than the configuration says."""
+    """Whether rotary positions are scaled, so that the configured maximum does not apply."""
     # Renamed in transformers 5, where each type of layer may have its own settings.
     given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     settings = [given, *(value for value in given.values() if isinstance(value, dict))]

@@ -101,9 +101,7 @@ class DocumentInfo:
         id: depends on the name and the content.
         name: the file's name, unique in a collection.
         characters: length of the text in code points.
-        passages: number of passages.
-        sha256: digest of the file.
-        added: ISO 8601 in UTC.
+        added: time in ISO 8601, UTC.
     """
 
     id: str
