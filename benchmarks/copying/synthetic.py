@@ -22,7 +22,7 @@ LEXICON = (
 
 
 def synthetic_sources(rng: random.Random) -> tuple[Source, ...]:
-    """Return three sources of 100 common words each, including capitalized words and years."""
+    """Return three sources of 100 common words each, including capitalised words and years."""
     words = LEXICON.split()
     words += [word.capitalize() for word in words[::4]] + [str(year) for year in range(1930, 1940)]
     return tuple(

@@ -1,4 +1,4 @@
-"""Summarize and print timings."""
+"""Summarise and print timings."""
 
 from __future__ import annotations
 

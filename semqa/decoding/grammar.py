@@ -66,7 +66,7 @@ def quoting_grammar(
         policy: the settings; `quote_bias` has no effect.
     """
     policy = policy or QuotePolicy()
-    # If spans may be cut anywhere, a grammar cannot recognize words.
+    # If spans may be cut anywhere, a grammar cannot recognise words.
     functions = function_words(language_of(question)) if policy.boundary == "word" else frozenset()
     fields = [
         (number, kept)

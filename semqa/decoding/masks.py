@@ -1,4 +1,4 @@
-"""Apply masks to scores: with compiled code on the CPU, or on a device without synchronizing."""
+"""Apply masks to scores: with compiled code on the CPU, or on a device without synchronising."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def _cpus(settings: RaySettings) -> int:
 
 @contextmanager
 def _stderr_suppressed() -> Iterator[None]:
-    """Discard what Ray's C++ code writes to standard error during initialization."""
+    """Discard what Ray's C++ code writes to standard error during initialisation."""
     try:
         saved = os.dup(2)
     except OSError:  # standard error is closed

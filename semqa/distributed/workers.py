@@ -51,7 +51,7 @@ class Task(NamedTuple):
 
 
 class RayWorkers:
-    """Answers questions on Ray; a `semqa.bench.run.Workers`. `ray` is the initialized module."""
+    """Answers questions on Ray; a `semqa.bench.run.Workers`. `ray` is the initialised module."""
 
     def __init__(
         self, ray: Any, settings: RaySettings, say: Callable[[str], None] = lambda _: None

@@ -72,7 +72,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udff
 
 
 def clean(text: str) -> str:
-    r"""Normalize line endings to ``\n`` and replace unprintable characters with spaces.
+    r"""Normalise line endings to ``\n`` and replace unprintable characters with spaces.
 
     Characters that change the text direction are kept: they belong to the text.
 

@@ -29,7 +29,7 @@ BEST = 3
 """Number of sentences that `Bm25Engine` and `NearestEngine` quote."""
 
 K1, B = 1.2, 0.75
-"""The usual BM25 parameters: term-frequency saturation and length normalization."""
+"""The usual BM25 parameters: term-frequency saturation and length normalisation."""
 
 CACHED_SOURCES = 256
 """Number of sources whose sentence embeddings are cached."""
@@ -190,7 +190,7 @@ def split_sentences(text: str) -> list[str]:
     r"""Return the sentences of more than one word, verbatim.
 
     The end of a heading, list item, table row or paragraph also ends a sentence. Abbreviations are
-    not recognized.
+    not recognised.
 
     Example:
         >>> split_sentences("# The harbour\nIt was built\nin 1890. It burnt.\n\n1. Ring the bell.\n2. Wait.")

@@ -1,4 +1,4 @@
-"""Tokenization and normalization for the metrics, and parsing of marks.
+"""Tokenization and normalisation for the metrics, and parsing of marks.
 
 Sem-F1 and Sem-Rec compare normalised words in any script, ROUGE compares runs of a-z and 0-9, and
 short answers are compared as SQuAD does.

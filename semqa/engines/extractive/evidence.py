@@ -163,7 +163,7 @@ def dates(passage: Passage) -> Array:
 def names(passage: Passage, inquiry: Inquiry) -> Array:
     """Weigh words that look like part of a name that is not in the question; shape [words].
 
-    A run of two or more capitalized words weighs 1; a single word 0.7, or 0.2 at the start of a
+    A run of two or more capitalised words weighs 1; a single word 0.7, or 0.2 at the start of a
     sentence.
     """
     words, capitals = passage.words, passage.capitals

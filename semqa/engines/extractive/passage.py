@@ -288,7 +288,7 @@ def quotable(title: str, passage: Passage) -> str:
     A title with square brackets cannot be quoted. The title of a text file is often its file name:
     "notes" and "IMG_2041" are not names. A title counts as a name if it occurs in the body, if it
     shares a content word with the body and does not look like an identifier, or if it has several
-    capitalized words. A source without a body always yields its title.
+    capitalised words. A source without a body always yields its title.
 
     Example:
         >>> body = read_passage("The old bridge fell. It was rebuilt.")

@@ -57,7 +57,7 @@ class Relevance:
         topic_cover: the same with topic weights.
         best_near: maximum of `near`.
         evident: maximum of `evidence`.
-        brief: cover normalized by length, plus a bonus for evidence.
+        brief: cover normalised by length, plus a bonus for evidence.
         bm25: BM25 score for the question.
 
     Per source:
@@ -278,7 +278,7 @@ def _bm25(match: _Match, terms: _Terms) -> Array:
 
 
 def _brief(cover: Array, passage: Passage, evident: Array) -> Array:
-    """Return the cover of each sentence normalized by length, plus a bonus for evidence."""
+    """Return the cover of each sentence normalised by length, plus a bonus for evidence."""
     lengths = np.minimum(passage.lengths, tuning.LONGEST_COUNTED) / tuning.TYPICAL_LENGTH
     brief: Array = cover / (1 - tuning.LENGTH_SHARE + tuning.LENGTH_SHARE * lengths)
     return brief + tuning.EVIDENCE_BONUS * evident * (cover > 0)

@@ -363,7 +363,7 @@ def is_subject(words: list[str], i: int) -> bool:
 
 
 def is_surely_name(passage: Passage, i: int) -> bool:
-    """Whether word `i` is capitalized and does not start a sentence."""
+    """Whether word `i` is capitalised and does not start a sentence."""
     if not passage.capitals[i] or passage.words[i] in STOPWORDS:
         return False
     openers = passage.openers

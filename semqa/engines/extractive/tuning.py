@@ -40,7 +40,7 @@ SUBJECT_WORDS = 8
 """Maximum length of a sentence's subject."""
 
 TYPICAL_LENGTH, LONGEST_COUNTED, LENGTH_SHARE = 22, 60, 0.4
-"""Length normalization of a sentence's cover: the neutral length, the length above which the penalty
+"""Length normalisation of a sentence's cover: the neutral length, the length above which the penalty
 no longer grows, and the strength of the penalty."""
 
 EVIDENCE_BONUS = 0.25

@@ -252,8 +252,8 @@ def _index_vectors(passages: Any) -> None:
 def _vector_index(parts: int) -> Any:
     """Return the configuration of an index with a few bits per number.
 
-    A search scans the quantised vectors and compares the best ones in full. The error of the
-    quantisation decreases with the dimension. Source: Gao and Long 2024 (RaBitQ).
+    A search scans the quantized vectors and compares the best ones in full. The error of the
+    quantization decreases with the dimension. Source: Gao and Long 2024 (RaBitQ).
     """
     from lancedb.index import IvfRq
 
