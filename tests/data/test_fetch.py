@@ -180,4 +180,4 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
     assert all(Path(file["path"]).read_bytes() == DATA for file in files)
     text = run("list").stdout.splitlines()
     assert len(text) == 2
-    assert all("cached" in line and "100000 bytes" in line for line in text)
+    assert all("cached" in line and "100,000 bytes" in line for line in text)
