@@ -45,9 +45,7 @@ Out = Annotated[
 ]
 File = Annotated[
     Path,
-    typer.Argument(
-        metavar="QUESTIONS", help="A QuoteSum file, or an output folder of this command."
-    ),
+    typer.Argument(metavar="QUESTIONS", help="A QuoteSum file, or a folder of semqa questions."),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 

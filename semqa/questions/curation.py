@@ -95,7 +95,7 @@ class Splits(NamedTuple):
 
 
 def separable(places: Iterable[Place]) -> bool:
-    """Whether any two questions have no page in common, so that they can be in two splits."""
+    """Return whether some two questions share no page; otherwise all belong in one split."""
     pages = {place.pages for place in places}
     if frozenset.intersection(*pages):  # fast if all questions share a page
         return False
