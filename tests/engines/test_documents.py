@@ -722,6 +722,13 @@ OFFERS = """| Plan | Response time | Parcel weight | Rent | Accuracy |
 | Plus | 8 hours | 1,2 kg | 1.200 | 0.1% |
 | Max | 90 minutes | 3 kg | 1.050 | 0.05% |
 """
+
+
+def weights(*cells: str) -> str:
+    rows = (f"| {name} | {cell} |\n" for name, cell in zip("ABC", cells, strict=True))
+    return "| Model | Weight |\n| --- | --- |\n" + "".join(rows)
+
+
 MOWERS = """| Feature | M500 | Clover | X4 |
 | --- | --- | --- | --- |
 | Price | $989 | $649 | $1,899 |
@@ -768,6 +775,18 @@ MOWERS = """| Feature | M500 | Clover | X4 |
             "Which has the lowest weight?",
             OFFERS.replace("500 g", "500 cm"),
             ["Basic", "Plus", "Max"],
+        ),
+        ("Which is the heaviest?", weights("1,5", "1,5.5", "0,9"), ["A", "B", "C"]),
+        ("Which is the heaviest?", weights("0,900", "1,5", "1,2"), ["B"]),
+        ("Which is the heaviest?", weights("1,250", "1,5", "0,9"), ["A", "B", "C"]),
+        ("Which is the heaviest?", weights("2 kg 100 g", "2050 g", "20 g"), ["A", "B", "C"]),
+        ("Which is the heaviest?", weights("10 000 g", "900 g", "1 kg"), ["A", "B", "C"]),
+        ("Which is the heaviest?", weights("3 stone", "30 t", "5 stone"), ["A", "B", "C"]),
+        ("Which is the heaviest?", weights("3 to 4 kg", "3500 g", "5 to 6 kg"), ["C"]),
+        (
+            "Which is the cheapest?",
+            MACHINES.replace("$189", "€189"),
+            ["Lucca", "Barista", "Mini", "KE-20"],
         ),
         ("Which mower runs longest?", MOWERS, ["Run"]),
         ("Which is the cheapest?", MOWERS, ["Price", "Delivery"]),

@@ -69,11 +69,15 @@ _RANKS = _stems("rank place position")
 
 _FAST = ("fastest", "quickest")
 _NUMBER = re.compile(
-    r"[£$€]?\s?(\d[\d,]*(?:\.\d+)?)(?:\s?[-–]\s?\d[\d,.]*)?\s*(?:(?:business|calendar|full|working) )?([a-z]*)",
+    r"([£$€]?)\s?(\d[\d,]*(?:\.\d+)?)(?:\s?(?:[-–]|to)\s?\d[\d,.]*)?\s*"
+    r"(?:(?:business|calendar|full|working) )?([a-z]*)",
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 """A number that may mean 1250 or 1.25."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
+_GOES_ON = re.compile(r"\s*(?:['’]|and )?\d")
+"""More of a number, such as the rest of "10 000" or "1 h 30 min"."""
 _DAYS = {"day": 1.0, "week": 7.0, "month": 365 / 12, "year": 365.0}
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "second"), 1.0),
@@ -220,26 +224,37 @@ def _rows_with_values(found: Match) -> list[int]:
 def _numbers(column: Mapping[int, str], *, timed: bool) -> dict[int, float]:
     """Return the number at the start of each cell, in a common unit.
 
-    Empty if the numbers measure different quantities, if `timed` and they are not times, or if a
-    number such as "1.250" is ambiguous.
+    Empty if the numbers cannot be compared: they have different currencies or measure different
+    quantities, some are not times although `timed`, or one is ambiguous, such as "1.250", or "1,250"
+    next to "1,5".
     """
-    out = {}
-    measured = set()
+    out: dict[int, float] = {}
+    measured, signs, commas = set(), set(), set()
     for row, cell in column.items():
         number = _NUMBER.match(cell)
-        if number is None or _GROUPED.fullmatch(number[1]):
+        if number is None or _GROUPED.fullmatch(number[2]) or _GOES_ON.match(cell, number.end()):
             return {}
-        unit = number[2] if number[2] in _MEASURES else number[2].removesuffix("s")
-        measure, factor = _MEASURES.get(_UNITS.get(unit, unit), ("", 1.0))
-        out[row] = _value(number[1]) * factor
+        unit = number[3] if number[3] in _MEASURES else number[3].removesuffix("s")
+        unit = _UNITS.get(unit, unit)
+        measure, factor = _MEASURES.get(unit, (unit, 1.0))
+        out[row] = _value(number[2]) * factor
         measured.add(measure)
-    return out if len(measured) == 1 and (not timed or "time" in measured) else {}
+        signs.add(number[1])
+        if "," in number[2]:
+            commas.add(_has_decimal_comma(number[2]))
+    if len(measured) > 1 or len(signs - {""}) > 1 or len(commas) > 1:
+        return {}
+    return out if not timed or "time" in measured else {}
+
+
+def _has_decimal_comma(number: str) -> bool:
+    single = number.count(",") == 1 and "." not in number
+    return single and _THOUSANDS.fullmatch(number) is None
 
 
 def _value(number: str) -> float:
     """Parse a number whose commas separate thousands, or decimals as in "1,5"."""
-    thousands = all(len(group) == 3 for group in number.partition(".")[0].split(",")[1:])
-    return float(number.replace(",", "" if thousands or number.count(",") > 1 else "."))
+    return float(number.replace(",", "." if _has_decimal_comma(number) else ""))
 
 
 def _columns(
