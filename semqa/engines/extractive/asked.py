@@ -166,14 +166,13 @@ def missing_names(question: str, texts: Sequence[str]) -> list[str]:
     """Return the codes and, in an English question, the names that are in none of the texts.
 
     Example:
-        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["| E-17 | 2 bar |"])
+        >>> missing_names("What do E17 and E-41 mean in Kenya?", ["| E-17 | 2 bar |", "one 41"])
         ['E-41', 'Kenya']
     """
     codes = dict.fromkeys(_CODE.findall(question))
     known = normalize("NFKD", "\n".join(texts)).lower() if codes else ""
-    missing = [
-        code for code in codes if not re.search(r"[\W_]?".join(_plain(code)) + r"(?!\d)", known)
-    ]
+    spelled = {code: r"[\W_]?".join(_plain(code)) for code in codes}
+    missing = [code for code in codes if not re.search(rf"(?<![^\W_]){spelled[code]}(?!\d)", known)]
     names = {
         name[0]: name
         for name in _NAME.finditer(question)
