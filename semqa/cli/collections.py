@@ -193,7 +193,9 @@ def share(
     """
     options: OwnerOptions = ctx.obj[OwnerOptions]
     owner_id, other_id = options.owner_id(), options.key_id(other, field="with")
-    _library(options, name).share(owner_id, name, other_id, alias or name, write=write)
+    library = _library(options, name)
+    find_collection(library, owner_id, name)
+    library.share(owner_id, name, other_id, alias or name, write=write)
     access = "read and write" if write else "read"
     say(f"{name}: {other} can now {access} it as {alias or name}")
 
@@ -206,7 +208,9 @@ def unshare(
 ) -> None:
     """Stop sharing a collection with a key."""
     options: OwnerOptions = ctx.obj[OwnerOptions]
-    _library(options, name).unshare(options.owner_id(), name, other)
+    owner_id, library = options.owner_id(), _library(options, name)
+    find_collection(library, owner_id, name)
+    library.unshare(owner_id, name, other)
     say(f"{name}: no longer shared with {other}")
 
 

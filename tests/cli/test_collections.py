@@ -82,7 +82,13 @@ def test_collections_of_a_key_require_the_key(
     asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
     assert "1890" in run(*asked, *hers).json["plain"]
     hint = "Run semqa collections list to see what exists, or semqa index DIR to create one."
-    for command in (asked, ("collections", "delete", "My papers", "--yes")):
+    named = (
+        ("show",),
+        ("delete", "--yes"),
+        ("share", "--with", key["id"]),
+        ("unshare", "--with", key["id"]),
+    )
+    for command in (asked, *(("collections", *each, "My papers") for each in named)):
         assert f"collection 'My papers' not found. {hint}" in run(*command).err
     monkeypatch.setenv("SEMQA_INDEX_API_KEY", secret)
     assert run("index", docs, "--json").json["unchanged"] == 2
