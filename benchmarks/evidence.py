@@ -14,7 +14,6 @@ import json
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 from machine import describe_machine
 
@@ -36,10 +35,9 @@ def main() -> None:
     parser.add_argument("--words-only", action="store_true", help="without the encoder")
     parser.add_argument("--smoke", action="store_true", help="one small set, words only")
     args = parser.parse_args()
-    encoder: Literal["auto"] | None = None if args.words_only or args.smoke else "auto"
     record: dict[str, object] = {"benchmark": "evidence", "passages": args.passages}
     with TemporaryDirectory() as folder:
-        library = Library(folder, limits=LIMITS, encoder=encoder)
+        library = Library(folder, limits=LIMITS, encoder=not (args.words_only or args.smoke))
         for each in [DOCS / "first"] if args.smoke else args.sets:
             asked = QuestionSet.read(each / "questions.jsonl")
             collection = library.create("", each.name)

@@ -192,7 +192,7 @@ def _semqa(
 ) -> dict[str, list[list[int]]]:
     encoder = GeneratedEncoder(generated)
     encoder.questions = dict(questions)
-    library = Library(where, encoder=None)
+    library = Library(where, encoder=False)
     library.dense = DenseEncoder(encoder)  # type: ignore[arg-type]
     collection = library.obtain("", "generated")
     writing, cpu_seconds = 0.0, time.process_time()

@@ -51,7 +51,7 @@ SIZES = {"page": (1280, 800), "phone": (390, 844)}
 def serving(folder: Path) -> Iterator[str]:
     """Run a server with the documents in a new folder; yield its address."""
     settings = ServerSettings(data=folder, port=0, create=lambda _: create_engine("extractive"))
-    library = Library(settings.library, encoder=None)
+    library = Library(settings.library, encoder=False)
     library.create("", "documents").put_all(
         [(name, text.encode()) for name, text in DOCUMENTS.items()]
     )

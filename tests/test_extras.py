@@ -1,4 +1,4 @@
-"""What a missing package is told by: what it is for, which one it is, and a command that works."""
+"""The error for a missing package: its purpose, its name, and a command that installs it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class CellOutcome:
 
 
 class GridWatch(Watch):
-    """Is told about the runs of a grid as well."""
+    """Observer of a grid and its runs."""
 
     def begin(self, cell: Cell) -> None:
         """Note the start of a run."""

@@ -57,7 +57,7 @@ class Progress(NamedTuple):
 
 
 class Watch:
-    """Is told about a run, and ignores it; `note` may be called from any thread."""
+    """Observer of a run; this one does nothing. `note` may be called from any thread."""
 
     def progress(self, progress: Progress) -> None:
         """Note the start of the answers, or one more example."""

@@ -267,7 +267,7 @@ def _infos(library: "Library", owner: str) -> "tuple[list[CollectionInfo], int]"
 
 
 def _library(options: OwnerOptions, name: str) -> "Library":
-    return open_library(options.data, name, encoder=None)
+    return open_library(options.data, name, encoder=False)
 
 
 def size_text(documents: int, passages: int) -> str:

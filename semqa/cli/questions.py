@@ -149,7 +149,7 @@ def _documents(
             contents[path.name] = file.read_all()
     with TemporaryDirectory(prefix="semqa-questions-") as folder:
         # No encoder is needed, because questions use words from their passages.
-        made = Library(folder, encoder=None, limits=limits).create("", "documents")
+        made = Library(folder, encoder=False, limits=limits).create("", "documents")
         with waiting("reading documents"):
             made.put_all(list(contents.items()))
         yield made, {each.name: each.sha256 for each in made.documents()}

@@ -246,7 +246,7 @@ def export(
 
 
 def _say_unrated(study: Study, rated: Sequence[Rated]) -> None:
-    """Say how many items nobody has rated, unless people write answers."""
+    """Report the number of unrated items. Tasks with reviewers report unaccepted answers instead."""
     from semqa.studies.kind import counted
 
     items = {study.kind.key(each) for each in study.ordinary_items}

@@ -78,8 +78,7 @@ class Workers:
                     with cancelled_when(cancelled.is_set):
                         put(_answer(engine, request, put, cancelled))
             except BaseException as error:  # noqa: BLE001  (raised again below)
-                if not cancelled.is_set():  # an error after that is caused by it
-                    put(public_error(engine, error))
+                put(public_error(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
         self.under_way += 1

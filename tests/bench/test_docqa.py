@@ -183,9 +183,8 @@ def test_what_is_not_there_ends_the_run() -> None:
 def test_a_collection_is_made_of_each_list_of_documents(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        library, "packaged_encoder", lambda: None
-    )  # words alone: no model is loaded
+    # Words only: no model is loaded.
+    monkeypatch.setattr(library, "packaged_encoder", lambda: None)
     names = ["harbour.txt", "more/report.pdf"]
     asked = QuestionSet.read(
         write({}, {"id": "q2", "documents": names}, {"id": "q3", "documents": names[::-1]})

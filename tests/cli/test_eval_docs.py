@@ -33,9 +33,8 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
     """Call as `semqa eval docs` with the example's questions."""
-    monkeypatch.setattr(
-        library, "packaged_encoder", lambda: None
-    )  # words alone: no model is loaded
+    # Words only: no model is loaded.
+    monkeypatch.setattr(library, "packaged_encoder", lambda: None)
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
 

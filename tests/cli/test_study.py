@@ -86,7 +86,7 @@ def test_studies_of_two_designs_are_compared(semqa: Command, tmp_path: Path) -> 
     assert again[: again.index(" seconds")] in shown
 
 
-def test_a_label_that_nobody_gave_is_not_exported(semqa: Command, tmp_path: Path) -> None:
+def test_an_unrated_item_has_no_label_in_an_export(semqa: Command, tmp_path: Path) -> None:
     folder, out = tmp_path / "study", tmp_path / "labels.csv"
     semqa("study", "new", "attrscore", EXAMPLES.with_name("attrscore.csv"), "-o", folder)
 

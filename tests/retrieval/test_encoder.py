@@ -60,7 +60,7 @@ def test_embeddings_equal_those_of_the_model() -> None:
     assert encoder.quick(ODD_TEXTS[: MAX_QUICK + 1]) is None
 
 
-def test_the_identity_of_a_folder_does_not_depend_on_its_path(
+def test_a_final_slash_does_not_change_the_identity_of_a_folder(
     cache: EmbeddingCache, packaged: Path
 ) -> None:
     names = (str(packaged), f"{packaged}/")

@@ -226,7 +226,7 @@ def test_an_abstention_with_markers_ends_with_the_closest_passages() -> None:
 
 
 def test_a_citation_opens_the_page_at_the_passage(tmp_path: Path) -> None:
-    library = Real(tmp_path, encoder=None)
+    library = Real(tmp_path, encoder=False)
     library.create("", "the notes").put("bridge.txt", BRIDGE.encode())
     with serving(library=library) as url:
         body = {"messages": [{"role": "user", "content": QUESTION}], "model": "semqa/the notes"}

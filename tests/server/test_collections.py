@@ -25,7 +25,7 @@ def as_(owner: str) -> dict[str, str]:
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
     store = Store(**{name: f"sk-key-of-{name}" for name in ("me", "you", "ann", "bob", "eve")})
-    with serving.client(library=Library(tmp_path, encoder=None), store=store) as made:
+    with serving.client(library=Library(tmp_path, encoder=False), store=store) as made:
         made.headers |= as_("me")
         yield made
 

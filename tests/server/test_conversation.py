@@ -297,7 +297,7 @@ def test_a_stopped_answer_is_stored_in_part() -> None:
 
 
 def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path) -> None:
-    library = Real(tmp_path, encoder=None)
+    library = Real(tmp_path, encoder=False)
     library.create("", "c")
     begun, go_on = threading.Event(), threading.Event()
     collection = type(library.collection("", "c"))

@@ -113,7 +113,7 @@ def test_a_stream_cut_by_shutdown_says_so(path: str) -> None:
 def test_an_upload_is_either_stored_or_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Real(tmp_path, encoder=None)
+    library = Real(tmp_path, encoder=False)
     library.create("", "c")
 
     def full(*_: object, **__: object) -> None:

@@ -409,7 +409,7 @@ def test_labels_go_to_the_rows_with_the_ids_of_their_items(tmp_path: Path) -> No
     }
 
 
-def test_responses_that_nobody_rated_have_no_label(tmp_path: Path) -> None:
+def test_unrated_responses_have_no_label(tmp_path: Path) -> None:
     """Neither that of the input, nor the class in the file's name."""
     for number, first in enumerate(({}, {"label": "0"})):
         rows = [
@@ -427,7 +427,7 @@ def test_responses_that_nobody_rated_have_no_label(tmp_path: Path) -> None:
             assert [each.inconsistent for each in read_responses(path).responses] == expected
 
 
-def test_sentences_and_topics_that_nobody_rated_are_left_out(tmp_path: Path) -> None:
+def test_unrated_sentences_and_topics_are_left_out(tmp_path: Path) -> None:
     inputs = tofueval_inputs(tmp_path / "in")
     annotated, *_, points = (each.path for each in inputs)
     study = make_study(tmp_path / "a", "tofueval", inputs, per_item=2)

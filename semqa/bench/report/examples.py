@@ -12,7 +12,7 @@ from semqa.errors import InputError
 from semqa.quotes import Field, FreeText, QuotedAnswer
 from semqa.quotes.render.common import quotes_in, split_at
 
-MAX_SIGNS = 4  # shown after a quoted text; if there are more, none is
+MAX_SIGNS = 4  # shown after a quoted text; more than this are not shown
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """Signs to show after the text; empty if they are too many or the text is only punctuation.
+        """Signs to show after the text; empty if there are too many, or the text is only punctuation.
 
         Example:
             >>> Part("Ann", by=("h1", "A")).mark, Part("Ann", by=("h1", "h2", "A", "B", "C")).mark

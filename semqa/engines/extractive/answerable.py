@@ -236,7 +236,7 @@ def _held(term: str, words: set[str]) -> float:
 
 
 def _focus(question: str, texts: _Texts, rows: Sequence[int]) -> dict[str, float]:
-    """Return features that tell whether the units have what is asked for ("which colour", "how many steps")."""
+    """Return features of whether the units name the requested thing ("which colour", "how many steps")."""
     terms = _focus_terms(question)
     if not terms:
         names = ("best", "head", "chosen", "document", "number", "number_document")

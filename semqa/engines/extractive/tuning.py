@@ -58,7 +58,7 @@ LOWER, LOWER_BARE = 0.12, 0.25
 """The same if it begins in lower case: with a subject of its own, and without."""
 
 OFF_TOPIC = 0.85
-"""Factor for a span if another sentence has what is asked about the subject and its own does not."""
+"""Factor for a span if its sentence lacks words of the question beyond the title, but another has some."""
 
 NAMED = 0.2
 """Bonus for a title before a span that has an unresolved reference."""

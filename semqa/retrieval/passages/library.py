@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from semqa.documents import Limits
 from semqa.errors import ForbiddenError, InputError, NotFoundError
@@ -40,8 +40,8 @@ class Library:
 
     Args:
         where: a folder, created if missing, or a URL such as ``s3://bucket/folder``.
-        encoder: ``auto`` for vector search with the packaged encoder, if the extra ``local`` is
-            installed; None for full-text search only.
+        encoder: whether to search vectors of the packaged encoder too, if the extra ``local`` is
+            installed.
         limits: limits for documents.
         reranker: a cross-encoder that reranks the best passages, or None.
         read_ahead: called with new passages, so that an engine can prepare them for the first
@@ -52,14 +52,14 @@ class Library:
         self,
         where: str | Path,
         *,
-        encoder: Literal["auto"] | None = "auto",
+        encoder: bool = True,
         limits: Limits | None = None,
         reranker: str | None = None,
         read_ahead: Callable[[Sequence[Source]], object] | None = None,
     ) -> None:
         self.store = Store(where)
         self.read_ahead = read_ahead
-        packaged = packaged_encoder() if encoder is not None else None
+        packaged = packaged_encoder() if encoder else None
         self.dense = DenseEncoder(packaged) if packaged is not None else None
         self.limits = limits or Limits()
         self.reranker = Reranker(reranker) if reranker else None

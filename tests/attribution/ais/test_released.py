@@ -122,6 +122,8 @@ def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path
     assert again[:2] == content.splitlines()[:2]
     assert again[2].endswith(",5,3,2")
     assert read_released(path).verdicts == (first, changed)
+    path.write_bytes(b"".join(encode_csv(with_verdicts(read_csv(path), [changed]))))
+    assert read_released(path).verdicts == (changed,)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from semqa.retrieval.passages import Library, folder
 folder.BATCH_PASSAGES = 6
-collection = Library(sys.argv[1], encoder=None).obtain("", "notes")
+collection = Library(sys.argv[1], encoder=False).obtain("", "notes")
 print("ready", flush=True)
 folder.index_folder(collection, Path(sys.argv[2]))
 print("done", flush=True)
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Collection:
-    return Library(tmp_path / "library", encoder=None).create("", "notes")
+    return Library(tmp_path / "library", encoder=False).create("", "notes")
 
 
 def long_ago(folder: Path, seconds: float = 1000) -> None:
@@ -227,7 +227,7 @@ def test_kill_9_leaves_a_whole_collection(tmp_path: Path) -> None:
         assert seen <= now, "what was there is gone"
         seen = now
     assert -signal.SIGKILL in ended
-    collection = Library(where, encoder=None).collection("", "notes")
+    collection = Library(where, encoder=False).collection("", "notes")
     report = index_folder(collection, folder)
     assert (report.added, report.unchanged) == (12 - len(seen), len(seen))
     assert seen <= check_whole(where)
@@ -249,7 +249,7 @@ def start_indexing(where: Path, folder: Path) -> subprocess.Popen[str]:
 
 def check_whole(where: Path) -> set[str]:
     """Check that each listed document has all of its passages; return the ids."""
-    collection = Library(where, encoder=None).collection("", "notes")
+    collection = Library(where, encoder=False).collection("", "notes")
     infos = {info.id: info for info in collection.documents()}
     rows = collection._passages.search().select(["document", "write", "start", "end"]).to_list()
     texts = {}
@@ -272,7 +272,7 @@ def test_one_process_searches_while_another_writes(tmp_path: Path) -> None:
     folder.mkdir()
     for i in range(30):
         (folder / f"{i}.txt").write_text(f"Zebra {i} eats grass.")
-    collection = Library(where, encoder=None).obtain("", "notes")
+    collection = Library(where, encoder=False).obtain("", "notes")
     counts = []
     with start_indexing(where, folder) as process:
         while process.poll() is None:

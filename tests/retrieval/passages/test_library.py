@@ -43,7 +43,7 @@ class Letters:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
-    return Library(tmp_path / "library", encoder=None)
+    return Library(tmp_path / "library", encoder=False)
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def test_a_failed_write_leaves_nothing(notes: Collection, monkeypatch: pytest.Mo
 def test_disk_errors_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UnavailableError, match="cannot be read or written"):
-        Library(tmp_path / "file" / "library", encoder=None)
+        Library(tmp_path / "file" / "library", encoder=False)
 
 
 @pytest.mark.parametrize("most", [0, 20_000])
@@ -312,7 +312,7 @@ def test_a_search_sees_changes_by_other_processes(
     monkeypatch.setattr(search, "READ_ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
-    other = Library(library.store.where, encoder=None).collection("", "notes")
+    other = Library(library.store.where, encoder=False).collection("", "notes")
     other.put("a.txt", HARBOUR.replace(b"1890", b"1891"))
     (found,) = notes.search("harbour")
     assert found.document_id != info.id
@@ -331,7 +331,7 @@ def test_many_vectors_use_an_index(library: Library, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(search, "PARTITION_SIZE", 50)
     draw = np.random.default_rng(3)
     rows = draw.standard_normal((150, 256))
-    rows[:30] += np.linspace(0.5, 1.5, 30)[:, None]  # some are near to what is asked
+    rows[:30] += np.linspace(0.5, 1.5, 30)[:, None]  # some are near the question
     known = {f"n{i}": row for i, row in enumerate(rows)}
 
     class Drawn(Letters):
@@ -402,7 +402,7 @@ def test_damaged_collections_are_reported_and_can_be_deleted(
         bad = library.create("", name)
         for path in (tmp_path / "library" / f"documents_{bad._key}.lance").rglob("*.*"):
             damage(path)
-        opened = Library(tmp_path / "library", encoder=None)
+        opened = Library(tmp_path / "library", encoder=False)
         for call in (opened.collections, opened.collection("", name).info):
             with pytest.raises(UnavailableError, match=f"Collection '{name}': "):
                 call()
@@ -436,7 +436,7 @@ def test_collections_can_be_deleted_on_a_full_disk(
 
 def test_read_ahead_gets_the_sources_of_searches(tmp_path: Path) -> None:
     ahead: list[Source] = []
-    library = Library(tmp_path / "library", encoder=None, read_ahead=ahead.extend)
+    library = Library(tmp_path / "library", encoder=False, read_ahead=ahead.extend)
     notes = library.create("", "notes")
     text = b"# Hire\n\n## Prices\n\nThe hall costs 45 euros.\n\n## Times\n\n- Monday: all day\n- Sunday: no\n"
     notes.put_all([("hire.md", text * 9), ("harbour.txt", HARBOUR)])

@@ -45,7 +45,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_reranker_decides_the_order(tmp_path: Path, model: Path) -> None:
-    library = Library(tmp_path, encoder=None, reranker=str(model))
+    library = Library(tmp_path, encoder=False, reranker=str(model))
     texts = ["Zebra built oslo.", "Harbour eat grass.", "Zebra eat grass.", "Oslo built harbour."]
     collection = library.create("", "notes")
     collection.put_all([(f"{i}.txt", text.encode()) for i, text in enumerate(texts)])
@@ -61,7 +61,7 @@ def test_the_reranker_decides_the_order(tmp_path: Path, model: Path) -> None:
 
 def test_models_other_than_cross_encoders_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be an existing folder"):
-        Library(tmp_path, encoder=None, reranker="/no/such")
+        Library(tmp_path, encoder=False, reranker="/no/such")
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match=r"reranker cannot be loaded"):
         Reranker(str(tmp_path)).scores("a", ["b"])

@@ -113,7 +113,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
                 return create_engine("extractive") if script is None else Scripted(script, pause)
 
             settings = ServerSettings(data=tmp_path, port=0, create=create, **more)
-            library = Library(settings.library, encoder=None)
+            library = Library(settings.library, encoder=False)
             app = create_app(settings, library=library)
             return Site(app, stack.enter_context(run(app)))
 

@@ -55,7 +55,7 @@ from semqa.server.app import create_app
 from semqa.server.settings import ServerSettings
 from semqa.server.running import Running
 settings = ServerSettings(data=Path(sys.argv[2]), port=0, database=sys.argv[1])
-app = create_app(settings, library=Library(settings.library, encoder=None))
+app = create_app(settings, library=Library(settings.library, encoder=False))
 running = Running(app, settings, lambda: print(running.port, flush=True))
 running.run()
 """
