@@ -78,7 +78,8 @@ class Workers:
                     with cancelled_when(cancelled.is_set):
                         put(_answer(engine, request, put, cancelled))
             except BaseException as error:  # noqa: BLE001  (raised again below)
-                put(public_error(engine, error))
+                if not cancelled.is_set():  # closing a connection makes its reader fail
+                    put(public_error(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
         self.under_way += 1

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 
-from semqa.errors import NotFoundError
+from semqa import Source
+from semqa.engines import Request
+from semqa.errors import NotFoundError, UnavailableError
 from semqa.server import work
-from semqa.server.errors import BusyError
-from semqa.server.work import DocumentWorkers, LibraryLoader
+from semqa.server.errors import BusyError, EngineFailedError
+from semqa.server.work import DocumentWorkers, LibraryLoader, Workers
 from tests.server.serving import client, serving
-from tests.server.stand_ins import Library
+from tests.server.stand_ins import Library, Written
 from tests.server.test_gone import eventually
 
 MANY = 60
@@ -34,6 +38,40 @@ class Endless(Library):
         self.begun.release()
         assert self.stop.wait(60)
         raise NotFoundError(f"{owner} has no {name}")
+
+
+class Cut(Written):
+    """Streams a word, and fails once its connection is closed."""
+
+    def __init__(self) -> None:
+        super().__init__("By")
+        self.closed = threading.Event()
+
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Any = ()
+    ) -> Generator[str, None, None]:
+        yield self.text
+        assert self.closed.wait(60)
+        raise UnavailableError(f"no answer to {question!r}")
+
+
+def test_an_error_of_a_cancelled_answer_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def logged(*, cancelled: bool) -> bool:
+        engine, workers = Cut(), Workers(1, 1, 60.0)
+        answer = workers.answer(engine, Request("Who?", [Source("By Ann.")]))
+        await anext(answer)
+        if cancelled:
+            await answer.aclose()
+        engine.closed.set()
+        with suppress(EngineFailedError, StopAsyncIteration):
+            while True:
+                await anext(answer)
+        while workers.under_way:
+            await asyncio.sleep(0.01)
+        return "the engine failed" in caplog.text
+
+    assert not asyncio.run(logged(cancelled=True))
+    assert asyncio.run(logged(cancelled=False))
 
 
 def test_others_are_served_while_documents_are_read() -> None:
